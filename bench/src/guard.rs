@@ -98,14 +98,23 @@ pub fn run_all(scale: Scale) -> Outcome<()> {
         ];
         lines.iter_mut().zip(usages).for_each(|(line, usage)| line.usages.push(usage));
     }
-    let mut table = Table::new(&["call as a process", "p50 ms", "p90 ms", "CPU p50 ms"]);
+    let mut table = Table::new(&[
+        "call as a process",
+        "p25 ms",
+        "p50 ms",
+        "p90 ms",
+        "CPU p25 ms",
+        "CPU p50 ms",
+    ]);
     for line in &lines {
         let wall: Vec<f64> = line.usages.iter().map(|usage| ms(usage.wall)).collect();
         let cpu: Vec<f64> = line.usages.iter().map(|usage| ms(usage.cpu)).collect();
-        let cells = [median(&wall), at_fraction(&wall, 0.9), median(&cpu)];
+        let quarter = |values: &[f64]| at_fraction(values, 0.25);
+        let cells =
+            [quarter(&wall), median(&wall), at_fraction(&wall, 0.9), quarter(&cpu), median(&cpu)];
         let cells = cells.iter().map(|value| format!("{value:.1}"));
         table.row(std::iter::once(line.name.to_owned()).chain(cells).collect());
     }
-    table.print(&format!("Guard, in a work tree of {} files, {turns} turns", count(FILES)));
+    table.print(&format!("guard: hooks in a work tree of {} files, {turns} turns", count(FILES)));
     Ok(())
 }

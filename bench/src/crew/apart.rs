@@ -77,7 +77,7 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, tested: bool) -> Sums {
 pub fn edits_at(task: &Task, places: &[Place]) -> Vec<usize> {
     let here = |at: &usize| places.contains(&task.edits[*at].place);
     let found: Vec<usize> = (0..task.edits.len()).filter(here).collect();
-    if found.is_empty() { vec![task.edits.len() - 1] } else { found }
+    if found.is_empty() { vec![0] } else { found }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]

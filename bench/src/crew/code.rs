@@ -280,7 +280,8 @@ impl Chance {
     }
 }
 
-/// Tasks of two to five files: 40 % with a hot one, a tenth rename a function, three tenths call one of another file.
+/// Tasks of two to five files: 40 % with a hot one; a tenth rename the first function that they change, three tenths call one
+/// more, half of them one of a hot file.
 pub fn tasks(seed: u64, count: usize) -> Vec<Task> {
     let mut chance = Chance::new(seed);
     (0..count).map(|at| task(&mut chance, at)).collect()
@@ -300,9 +301,13 @@ fn task(chance: &mut Chance, at: usize) -> Task {
         .into_iter()
         .map(|file| Edit { place: (file, chance.below(FUNCTIONS)), change: Change::Body })
         .collect();
-    let target = (chance.below(FILES), chance.below(FUNCTIONS));
-    if let Some(first) = edits.last_mut() {
-        first.change = match kind {
+    // What many change is what many call.
+    let hot = chance.percent(50);
+    let file = if hot { chance.hot() } else { HOT + chance.below(FILES - HOT) };
+    let target = (file, chance.below(FUNCTIONS));
+    let place = if kind == 0 { edits.first_mut() } else { edits.last_mut() };
+    if let Some(edit) = place {
+        edit.change = match kind {
             0 => Change::Rename,
             1..=3 => Change::Call(target),
             _ => Change::Body,

@@ -6,6 +6,8 @@
 
 mod apart;
 mod code;
+mod office;
+mod rules;
 mod shared;
 mod time;
 mod with_comity;
@@ -29,8 +31,30 @@ const WAYS: [(&str, Way); 5] = [
     ("advisory locks", |seed, tasks, agents| Ok(shared::run(seed, tasks, agents, true))),
     ("work trees + merge", |seed, tasks, agents| Ok(apart::run(seed, tasks, agents, false))),
     ("work trees + tested merge", |seed, tasks, agents| Ok(apart::run(seed, tasks, agents, true))),
-    ("comity", |seed, tasks, agents| with_comity::run(seed, tasks, agents, true)),
+    ("comity", |seed, tasks, agents| comity(seed, tasks, agents, true)),
 ];
+
+/// A crew with a copy of comity's rules.
+fn comity(seed: u64, tasks: &[code::Task], agents: usize, briefs: bool) -> Outcome<Sums> {
+    with_comity::run(seed, tasks, agents, briefs, &mut office::Copied::new(tasks))
+}
+
+/// Lets the real rules serve a crew, and prints what it got done beside what the copy of the rules got done.
+fn beside_rules(seed: u64, count: usize) -> Outcome<()> {
+    let (tasks, agents) = (tasks(seed, count), BRIEF_AGENTS);
+    let copied = comity(seed, &tasks, agents, true)?;
+    let mut rules = rules::Rules::new(&tasks, agents)?;
+    let real = with_comity::run(seed, &tasks, agents, true, &mut rules)?;
+    println!(
+        "\n{count} tasks, {agents} agents, seed {seed}: {:.0} merged/h and {:.1} % rework with the copy of the rules, \
+         {:.0} merged/h and {:.1} % with the rules.",
+        copied.an_hour(),
+        100.0 * copied.rework(),
+        real.an_hour(),
+        100.0 * real.rework()
+    );
+    Ok(())
+}
 
 pub fn run(scale: Scale) -> Outcome<()> {
     let seeds = &SEEDS[..scale.of(SEEDS.len(), 1)];
@@ -74,6 +98,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
     println!(
         "\n{count} tasks, seeds {seeds:?}; medians. {compared} merges of files were compared with `git merge-file`: all alike."
     );
+    beside_rules(SEEDS[0], scale.of(200, 60))?;
     briefs(seeds, count)
 }
 
@@ -119,7 +144,7 @@ fn briefs(seeds: &[u64], count: usize) -> Outcome<()> {
     for (name, briefs) in [("without briefs", false), ("with briefs", true)] {
         let mut all = Vec::new();
         for seed in seeds {
-            all.push(with_comity::run(*seed, &renaming_tasks(*seed, count), BRIEF_AGENTS, briefs)?);
+            all.push(comity(*seed, &renaming_tasks(*seed, count), BRIEF_AGENTS, briefs)?);
         }
         let row = row(name, BRIEF_AGENTS, &all, &mut None);
         let pick = |at: usize| row.get(at).cloned().unwrap_or_default();

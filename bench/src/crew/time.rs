@@ -12,6 +12,8 @@ pub const EDIT: f64 = 0.5;
 pub const TEST: f64 = 2.0;
 pub const COMMIT: f64 = 0.1;
 pub const MERGE: f64 = 0.2;
+/// A merge from objects, as the queue makes it.
+pub const QUEUE_MERGE: f64 = 0.05;
 /// A command of comity.
 pub const COMMAND: f64 = 0.05;
 

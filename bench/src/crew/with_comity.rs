@@ -1,31 +1,18 @@
-//! A work tree for each, and comity: its rules decide about claims, leases, reviews, the merge queue and who is told what. The
-//! rules are the real ones, in a store with a clock of its own.
+//! A work tree for each, and comity: who gets which task, who is told what, and what lands when. `Office` is comity as far as a crew
+//! sees it; the real rules answer, or a copy of them that is fast enough for many crews.
 
 use super::apart::{edit_time, edits_at};
-use super::code::{Change, Place, Task, Tree, lost, merge};
-use super::time::{Agenda, COMMAND, COMMIT, MERGE, READ, Sums, TEST, think, think_about};
+use super::code::{Change, FILES, Place, Task, Tree, lost, merge};
+use super::office::Office;
+use super::time::{
+    Agenda, COMMAND, COMMIT, MERGE, QUEUE_MERGE, READ, Sums, TEST, think, think_about,
+};
 use crate::Outcome;
-use crate::script::repo;
-use comity_api::{AskBrief, Claim, ClaimAnswer, EventAnswer, Nothing, op};
-use comity_core::command::{Command, Eject, MergeStep, NewTask, Submission, TaskVerb};
-use comity_core::ids::AgentId;
-use comity_core::lease::LeaseMode;
-use comity_core::merging::{BatchId, Ejection, Follows, Train, Tried};
-use comity_core::policy::Policy;
-use comity_core::refusal::Code;
-use comity_core::role::Role;
-use comity_core::time::Millis;
-use comity_engine::{Caller, Handler, Service, Settings};
-use comity_store::ManualClock;
-use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_core::merging::{Ejection, Follows, Train, Tried};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Tasks that are merged and tested together, as the settings have it.
 const BATCH: usize = 8;
-const BRANCH: &str = "main";
-/// A claim lives longer than anybody thinks.
-const TTL: Millis = Millis::from_secs(86_400);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -37,12 +24,13 @@ enum Phase {
 }
 
 struct Agent {
-    caller: Caller,
     phase: Phase,
     task: usize,
     /// Where the log was when it read the code.
     read_at: u64,
     open: Vec<usize>,
+    /// When it began to think about its edits, and how long it thinks about each.
+    thinks: (f64, f64),
     base: Tree,
     tree: Tree,
     /// What it has to mend beside its edits.
@@ -62,8 +50,6 @@ struct Work {
 
 /// What the queue is at.
 struct Batch {
-    id: BatchId,
-    tasks: Vec<usize>,
     train: Train<usize>,
     /// What comes of the attempt that is under way.
     tried: Tried,
@@ -75,13 +61,11 @@ struct Crew<'t> {
     seed: u64,
     tasks: &'t [Task],
     briefs: bool,
-    service: Service,
-    clock: Arc<ManualClock>,
-    clock_at: f64,
-    integrator: Caller,
-    critic: Caller,
+    office: &'t mut dyn Office,
     main: Tree,
     works: BTreeMap<usize, Work>,
+    /// When a function was last changed on the branch.
+    landed_at: BTreeMap<Place, f64>,
     batch: Option<Batch>,
     waiting: Vec<usize>,
     agenda: Agenda,
@@ -91,43 +75,23 @@ struct Crew<'t> {
 /// Whoever wakes with this number is the queue.
 const QUEUE: usize = usize::MAX;
 
-pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Sums> {
-    let clock = ManualClock::new();
-    let policy = Policy {
-        has_git: false,
-        lease_mode: LeaseMode::Shared,
-        default_ttl: TTL,
-        max_review_rounds: 1_000,
-        ..Policy::default()
-    };
-    let settings = Settings { policy, ..Settings::default() };
-    let dir = crate::crew::scratch()?;
-    let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
-    let store = SqliteStore::open(&dir.path().join("crew.db"), options)?;
-    let service = Service::inline(Box::new(store), settings)?;
-    let who = |name: &str| -> Outcome<Caller> { Ok(Caller::new(AgentId::parse(name)?, repo()?)) };
-    let person = who("human:bench")?;
-    for (name, role) in [("ivy", Role::Integrator), ("eve", Role::Critic)] {
-        let (id, roles) = (AgentId::parse(name)?, vec![role]);
-        service.run(&person, Command::AgentRegister { id, roles, skills: Vec::new() })?;
-    }
-    for task in tasks {
-        let files = task.edits.iter().map(|edit| file(edit.place.0)).collect();
-        let new = NewTask { title: format!("Task {}", task.id), files, ..NewTask::default() };
-        service.run(&person, Command::CreateTask(Box::new(new)))?;
-    }
+/// Lets a crew work. Without briefs nobody looks at what others changed before it edits.
+pub fn run(
+    seed: u64,
+    tasks: &[Task],
+    agents: usize,
+    briefs: bool,
+    office: &mut dyn Office,
+) -> Outcome<Sums> {
     let main = Tree::new();
     let mut crew = Crew {
         seed,
         tasks,
         briefs,
-        service,
-        clock,
-        clock_at: 0.0,
-        integrator: who("ivy")?,
-        critic: who("eve")?,
+        office,
         main: main.clone(),
         works: BTreeMap::new(),
+        landed_at: BTreeMap::new(),
         batch: None,
         waiting: Vec::new(),
         agenda: Agenda::default(),
@@ -136,11 +100,11 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Su
     let mut all = Vec::new();
     for number in 0..agents {
         all.push(Agent {
-            caller: who(&format!("agent-{number:02}"))?,
             phase: Phase::Idle,
             task: 0,
             read_at: 0,
             open: Vec::new(),
+            thinks: (0.0, 0.0),
             base: main.clone(),
             tree: main.clone(),
             mends: false,
@@ -148,7 +112,7 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Su
         crew.agenda.wake(0.0, number);
     }
     while let Some((now, who)) = crew.agenda.next() {
-        crew.pass(now);
+        crew.office.pass(now);
         match all.get_mut(who) {
             Some(agent) => crew.step(now, who, agent)?,
             None => crew.merge(now)?,
@@ -158,30 +122,19 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Su
     Ok(crew.sums)
 }
 
-fn file(number: usize) -> String {
-    format!("src/f{number}.rs")
-}
-
-fn id(task: usize) -> String {
-    format!("T{}", task + 1)
-}
-
-fn number(id: &str) -> Outcome<usize> {
-    let number: usize = id.trim_start_matches('T').parse()?;
-    Ok(number.saturating_sub(1))
+/// The files whose changes a task has to know: its own, and those that it calls into. Whoever renames has to know all callers.
+fn files_of(task: &Task) -> Vec<usize> {
+    if task.edits.iter().any(|edit| edit.change == Change::Rename) {
+        return (0..FILES).collect();
+    }
+    let called = task.edits.iter().filter_map(|edit| match edit.change {
+        Change::Call(place) => Some(place.0),
+        Change::Body | Change::Rename => None,
+    });
+    task.edits.iter().map(|edit| edit.place.0).chain(called).collect()
 }
 
 impl Crew<'_> {
-    /// Moves the store's clock along.
-    fn pass(&mut self, now: f64) {
-        #[expect(clippy::cast_possible_truncation, reason = "milliseconds of hours fit")]
-        let ms = ((now - self.clock_at) * 1000.0) as i64;
-        if ms > 0 {
-            self.clock.pass(Millis::from_ms(ms));
-            self.clock_at = now;
-        }
-    }
-
     fn wake(&mut self, at: f64, who: usize, agent: &mut Agent, phase: Phase) {
         agent.phase = phase;
         self.agenda.wake(at, who);
@@ -209,18 +162,12 @@ impl Crew<'_> {
     }
 
     fn claim(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
-        let wish = Claim { start: true, ..Claim::default() };
-        let claimed = Handler::<op::TaskClaim>::handle(&self.service, &agent.caller, wish);
-        let answer: ClaimAnswer = match claimed {
-            Ok(answered) => answered.output,
-            Err(refusal) if refusal.code == Code::NothingReady => {
-                self.waiting.push(who);
-                return Ok(());
-            }
-            Err(refusal) => return Err(refusal.into()),
+        let Some(claimed) = self.office.claim(who)? else {
+            self.waiting.push(who);
+            return Ok(());
         };
-        agent.task = number(&answer.task.id)?;
-        agent.read_at = self.service.log_head()?.seq;
+        agent.task = claimed;
+        agent.read_at = self.office.log_end()?;
         let task = &self.tasks[agent.task];
         let work = self.works.get(&agent.task).cloned();
         agent.mends = false;
@@ -249,6 +196,9 @@ impl Crew<'_> {
                 time
             }
         };
+        #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]
+        let each = (time - READ) / agent.open.len().max(1) as f64;
+        agent.thinks = (now + COMMAND + READ, each);
         self.wake(now + COMMAND + time, who, agent, Phase::Looks);
         Ok(())
     }
@@ -256,23 +206,30 @@ impl Crew<'_> {
     /// Right before it edits, an agent asks what was changed meanwhile near its files and near what it calls, and takes it in.
     fn look(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
         let task = &self.tasks[agent.task];
-        if self.briefs && self.is_told(agent, task)? {
-            agent.read_at = self.service.log_head()?.seq;
-            let changed = |at: &&usize| {
+        if self.briefs && self.office.is_told(who, &files_of(task), agent.read_at)? {
+            agent.read_at = self.office.log_end()?;
+            // It hears of a change while it thinks. What changed before it thought about that function costs nothing.
+            let (since, each) = agent.thinks;
+            let too_late = |(order, at): &(usize, &usize)| {
                 let place = task.edits[**at].place;
-                agent.base.at(place) != self.main.at(place)
+                #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]
+                let thought_at = since + each * *order as f64;
+                self.landed_at.get(&place).is_some_and(|landed| *landed > thought_at)
             };
-            let changed = agent.open.iter().filter(changed).count();
+            let changed = agent.open.iter().enumerate().filter(too_late).count();
             let (tree, conflicts) = merge(&agent.base, &self.main, &agent.tree);
             (agent.base, agent.tree) = (self.main.clone(), tree);
             if !conflicts.is_empty() {
-                agent.open = edits_at(task, &conflicts);
+                agent.open.extend(edits_at(task, &conflicts));
+                agent.open.sort_unstable();
+                agent.open.dedup();
             }
             if changed > 0 {
                 // Its plan for these functions was made for other code.
                 let round = 100 + u32::try_from(agent.read_at % 1_000).unwrap_or(0);
                 let time = COMMAND + MERGE + READ + think_about(self.seed, task, round, changed);
                 self.sums.wasted += time;
+                agent.thinks = (now, 0.0);
                 self.agenda.wake(now + time, who);
                 return Ok(());
             }
@@ -288,26 +245,11 @@ impl Crew<'_> {
         Ok(())
     }
 
-    /// Asks comity what landed since, at the paths of the task and of what it calls.
-    fn is_told(&self, agent: &Agent, task: &Task) -> Outcome<bool> {
-        let called = task.edits.iter().filter_map(|edit| match edit.change {
-            Change::Call(place) => Some(file(place.0)),
-            Change::Body | Change::Rename => None,
-        });
-        let own = task.edits.iter().map(|edit| file(edit.place.0));
-        let asked = AskBrief { paths: own.chain(called).collect(), limit: Some(50), task: None };
-        let brief = self.service.call::<op::Brief>(&agent.caller, asked)?.brief;
-        Ok(brief.changes.iter().any(|change| change.seq > agent.read_at))
-    }
-
     fn submit(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
         let work = self.works.get_mut(&agent.task).ok_or("work without a claim")?;
         (work.base, work.tree) = (agent.base.clone(), agent.tree.clone());
         work.again = None;
-        let commit = Some(format!("{:040x}", agent.task * 1_000 + work.round as usize));
-        let given = Submission { id: id(agent.task), commit, ..Submission::default() };
-        self.service.run(&agent.caller, Command::Submit(given))?;
-        self.service.run(&self.critic, TaskVerb::Approve.on(id(agent.task), None))?;
+        self.office.submit(who, agent.task)?;
         if self.batch.is_none() {
             self.start_batch(now)?;
         }
@@ -316,25 +258,12 @@ impl Crew<'_> {
     }
 
     fn start_batch(&mut self, now: f64) -> Outcome<()> {
-        let queue = self.service.call::<op::MergeQueue>(&self.integrator, Nothing {})?.queue;
-        let ids: Vec<String> = queue.into_iter().take(BATCH).map(|one| one.task).collect();
-        if ids.is_empty() {
+        let tasks = self.office.start_batch(BATCH)?;
+        if tasks.is_empty() {
             return Ok(());
         }
-        let tasks = ids.iter().map(|id| number(id)).collect::<Outcome<Vec<usize>>>()?;
-        let step =
-            MergeStep::Start { target: BRANCH.to_owned(), base: BRANCH.to_owned(), tasks: ids };
-        let started =
-            self.service.run_command::<EventAnswer>(&self.integrator, Command::MergeStep(step))?;
-        let train = Train::new(tasks.clone(), 1);
-        let batch = Batch {
-            id: BatchId(started.event.seq),
-            tasks,
-            train,
-            tried: Tried::Green,
-            result: Vec::new(),
-            conflicts: Vec::new(),
-        };
+        let train = Train::new(tasks, 1);
+        let batch = Batch { train, tried: Tried::Green, result: Vec::new(), conflicts: Vec::new() };
         self.batch = Some(batch);
         self.attempt(now + COMMAND);
         Ok(())
@@ -349,11 +278,14 @@ impl Crew<'_> {
         batch.result.clear();
         batch.tried = Tried::Green;
         for (place, task) in group.iter().enumerate() {
-            time += MERGE;
+            time += QUEUE_MERGE;
             let Some(work) = self.works.get(task) else { continue };
             let (merged, conflicts) = merge(&work.base, &tip, &work.tree);
             if !conflicts.is_empty() {
-                batch.tried = Tried::Conflict(place);
+                let alone = merge(&work.base, &self.main, &work.tree).1;
+                time += QUEUE_MERGE;
+                batch.tried =
+                    if alone.is_empty() { Tried::Conflict(place) } else { Tried::Stale(place) };
                 batch.conflicts = conflicts;
                 break;
             }
@@ -387,19 +319,17 @@ impl Crew<'_> {
 
     fn land(&mut self, now: f64, batch: &Batch, group: &[usize]) -> Outcome<()> {
         for task in group {
-            let (id, merged) = (id(*task), format!("{:040x}", task + 1_000_000));
-            self.service.run(&self.integrator, Command::Land { id, merged, reason: None })?;
+            self.office.land(*task)?;
             let began = self.works.get(task).map_or(now, |work| work.began);
             self.sums.merged(now, began);
+            for edit in &self.tasks[*task].edits {
+                self.landed_at.insert(edit.place, now);
+            }
         }
         if let Some(tip) = batch.result.last() {
             self.main = tip.clone();
         }
         self.sums.colour(now, !self.main.undefined().is_empty());
-        let tasks = group.iter().map(|task| id(*task)).collect();
-        let (target, sha) = (BRANCH.to_owned(), BRANCH.to_owned());
-        let step = MergeStep::Landed { batch: batch.id, target, sha, tasks };
-        self.service.run(&self.integrator, Command::MergeStep(step))?;
         self.wake_all(now);
         Ok(())
     }
@@ -417,20 +347,7 @@ impl Crew<'_> {
         if let Some(work) = self.works.get_mut(&task) {
             work.again = (reason == Ejection::Conflict).then(|| batch.conflicts.clone());
         }
-        let eject = Eject {
-            id: id(task),
-            batch: Some(batch.id),
-            target: BRANCH.to_owned(),
-            reason,
-            with: BRANCH.to_owned(),
-            paths: batch.conflicts.iter().map(|place| file(place.0)).collect(),
-            gate: None,
-            output_tail: None,
-            words: "do it again".to_owned(),
-        };
-        let step = MergeStep::Eject(Box::new(eject));
-        self.service.run(&self.integrator, Command::MergeStep(step))?;
-        let _ = &batch.tasks;
+        self.office.eject(task, reason, &batch.conflicts)?;
         self.wake_all(now);
         Ok(())
     }

@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use comity_api::{ById, WriteNote, op};
 use comity_core::ids::AgentId;
 use comity_engine::{Caller, Service};
@@ -55,7 +56,8 @@ pub fn serve_bare(arguments: &[String]) -> Outcome<()> {
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", json!({"url": format!("http://{}", listener.local_addr()?)}));
-        axum::serve(listener, app).tcp_nodelay(true).await?;
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        axum::serve(listener, app).await?;
         Ok(())
     })
 }

@@ -4,9 +4,10 @@ use comity_core::budget::Per;
 use comity_core::command::{Command, NewBudget, RunChange};
 use comity_core::money::Usd;
 use comity_core::run::{RunState, Tokens};
-use comity_core::view::{BudgetView, RunView};
+use comity_core::view::{BudgetView, RunView, SeatView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -180,4 +181,29 @@ pub struct PartView {
     pub usd: Usd,
     pub tokens: Tokens,
     pub runs: u64,
+}
+
+/// A seat after it was taken or left; none when nobody has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeatAnswer {
+    pub seat: Option<SeatView>,
+}
+
+/// Why a run was started: the steps of the supervisor about its task, the oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WhyRun {
+    pub run: String,
+    pub because: Vec<Reason>,
+}
+
+/// One step of the supervisor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    pub seq: u64,
+    /// The row of the table.
+    pub rule: String,
+    /// What the row looked at.
+    pub facts: Map<String, Value>,
+    pub because: String,
+    pub action: String,
 }

@@ -223,6 +223,7 @@ table! {
     Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
     RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
     RunLogs "run.logs" Read none PEOPLE, RunLogsOf => RunLogsAnswer, "Show what the agent of a run said";
+    RunWhy "run.why" Read none PEOPLE, ById => WhyRun, "Explain why the supervisor started a run";
     RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
     RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";

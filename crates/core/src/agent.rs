@@ -2,9 +2,11 @@
 
 use crate::ids::AgentId;
 use crate::role::Role;
+use crate::seat::Seat;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
@@ -30,4 +32,7 @@ pub struct Counters {
     /// Whether `A` and `a` are one name there; none where nobody has set it, and then the settings say it.
     #[serde(default)]
     pub fold_case: Option<bool>,
+    /// Who sits where.
+    #[serde(default)]
+    pub seats: BTreeMap<String, Seat>,
 }

@@ -17,7 +17,9 @@ pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
-pub use run::{ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress};
+pub use run::{
+    ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress, SeatChange, Supervision,
+};
 pub use verb::TaskVerb;
 pub use wish::{
     ClaimWish, ConstraintChanges, GateVerdict, GivenAnswer, ImportedTask, NewTask, PlannedTask,
@@ -313,6 +315,10 @@ pub enum Command {
     MergeStep(MergeStep),
     /// Say that merged work was given to its users.
     Release(NewRelease),
+    /// Take or leave a seat. No door offers it as an operation: whoever sits there does.
+    Seat(SeatChange),
+    /// Do what a rule of the supervisor asks for, and say why. Only whoever has the seat does.
+    Supervise(Box<Supervision>),
     /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
     /// looks at it first.
     Mend(Mend),

@@ -111,6 +111,9 @@ pub struct Proposal {
     pub title: String,
     pub description: String,
     pub priority: Option<Priority>,
+    /// How much work it is: XS, S, M or L.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
 }
 
 /// The answer that makes a proposed task.
@@ -149,11 +152,25 @@ pub struct Decision {
     /// The budget that is used up, and for which period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Box<(Scope, Per)>>,
+    /// The rule of the supervisor that asked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
+
+/// What every question begins with that asks for the approval of a design.
+pub const DESIGN_QUESTION: &str = "Design approval for";
+/// How often one design may be asked about.
+pub const DESIGN_ASKS_MAX: usize = 2;
 
 pub const APPROVAL_KEYS: [&str; 3] = ["approved", "approved_with_changes", "rejected"];
 
 impl Decision {
+    /// Tells whether a run asks for the approval of a design.
+    pub fn is_design(&self) -> bool {
+        self.question.trim_start().starts_with(DESIGN_QUESTION)
+            && crate::run::run_of(&self.asked_by).is_some()
+    }
+
     /// Splits an answer into the option's key and the text beside it, or says what is wrong with it.
     pub fn read_answer(&self, answer: &str) -> Result<(String, Option<String>), Refusal> {
         read_answer(self.kind, &self.options, answer)

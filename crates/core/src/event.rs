@@ -157,6 +157,9 @@ events! {
     IssuePaused(IssuePaused) => "issue_paused";
     IssueResumed(IssueResumed) => "issue_resumed";
     TextAccepted(TextAccepted) => "text_accepted";
+    SeatTaken(SeatTaken) => "seat_taken";
+    SeatLeft(SeatLeft) => "seat_left";
+    Supervised(Box<Supervised>) => "supervised";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

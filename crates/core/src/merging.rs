@@ -69,6 +69,8 @@ pub enum Tried {
     Red,
     /// The one at this place cannot be merged after those before it.
     Conflict(usize),
+    /// The one at this place cannot be merged with the branch as it is.
+    Stale(usize),
 }
 
 /// What follows from an attempt.
@@ -111,13 +113,19 @@ impl<T: Clone> Train<T> {
         let red = std::mem::take(&mut self.red);
         match tried {
             Tried::Green => Follows::Lands(group),
-            Tried::Conflict(place) if place == 0 || place >= group.len() => {
+            // Whatever lands before it, it would not merge.
+            Tried::Stale(place) if place < group.len() => {
+                let one = group.remove(place);
+                self.put_back(group);
+                Follows::Ejected(one, Ejection::Conflict)
+            }
+            Tried::Conflict(0) | Tried::Stale(_) => {
                 let one = group.remove(0);
                 self.put_back(group);
                 Follows::Ejected(one, Ejection::Conflict)
             }
             Tried::Conflict(place) => {
-                let rest = group.split_off(place);
+                let rest = group.split_off(place.min(group.len()));
                 self.put_back(rest);
                 self.put_back(group);
                 Follows::TriesAgain
@@ -210,6 +218,9 @@ mod tests {
         fn tried(&self, tip: &[usize], group: &[usize]) -> Tried {
             let mut with = tip.to_vec();
             for (place, one) in group.iter().enumerate() {
+                if !self.merges(tip, *one) {
+                    return Tried::Stale(place);
+                }
                 if !self.merges(&with, *one) {
                     return Tried::Conflict(place);
                 }

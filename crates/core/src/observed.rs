@@ -6,6 +6,7 @@ use crate::command::{
 };
 use crate::outside::{CheckSeen, OutsideSeen};
 use crate::policy::BaseRules;
+use crate::run::Stage;
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,18 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
+    /// The gates that the door ran on the commit that has the work, all of which passed.
+    pub gates: Vec<GateSeen>,
     /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
     pub rules: Option<BaseRules>,
     /// Who did it in another system, as that system says.
     pub outside: Option<OutsideSeen>,
     /// The check in another system that evidence in the request comes from.
     pub check: Option<CheckSeen>,
+    /// The plan that is in the tip of the branch of the task.
+    pub plan: Option<String>,
+    /// The grant of a process of this host that has ended, and left a seat behind.
+    pub dead: Option<crate::ids::Fence>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -55,6 +62,17 @@ pub struct RunReport {
     pub config_hash: String,
     /// The end of the output, without secrets.
     pub output_tail: String,
+}
+
+/// A gate that a door ran on the commit that has the work. The event of the merge keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSeen {
+    pub gate: String,
+    pub tier: Tier,
+    /// Where all of the output is, seen from the directory of the store.
+    pub report: Option<String>,
+    #[serde(flatten)]
+    pub run: RunReport,
 }
 
 /// Tells whether a command that was run is the shell command that the settings name: handed to `sh -c` as it is, or, where
@@ -217,6 +235,8 @@ pub struct Wanted<'a> {
     pub keep: bool,
     /// Submitted work is judged: by the settings of the base branch, never by its own.
     pub rules: bool,
+    /// A plan may have to be in the branch of the task.
+    pub plan: bool,
 }
 
 impl Wanted<'_> {
@@ -248,8 +268,9 @@ impl Command {
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
             }
-            Command::Claim(_) | Command::Start { .. } | Command::RunDispatch(_) => {
-                Wanted { claim: true, ..nothing }
+            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::RunDispatch(new) => {
+                Wanted { claim: true, plan: new.stage == Stage::Develop, ..nothing }
             }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
@@ -289,6 +310,7 @@ impl Command {
             },
             Command::Several { steps, .. } => wanted_by_all(steps),
             Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
+            Command::Supervise(step) => wanted_by_all(&step.steps),
             _ => nothing,
         }
     }
@@ -302,6 +324,7 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         lease: None,
         keep: all.keep || one.keep,
         rules: all.rules || one.rules,
+        plan: all.plan || one.plan,
     })
 }
 

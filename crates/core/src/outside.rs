@@ -60,8 +60,9 @@ impl Level {
             | Verb::Trigger
             | Verb::Dispatch
             | Verb::Work
-            | Verb::MergeQueue
-            | Verb::Budget => false,
+            | Verb::Budget
+            | Verb::Supervise
+            | Verb::MergeQueue => false,
         }
     }
 }

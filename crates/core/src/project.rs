@@ -17,6 +17,7 @@ use crate::decision::{Decision, DecisionState};
 use crate::event::{Event, Held, Placed, TakenOver};
 use crate::ids::{LeaseId, RepoName};
 use crate::lease::{Lease, PastLease};
+use crate::seat::Seat;
 use crate::state::Key;
 use crate::task::Task;
 use on_task::{change_task, new_task};
@@ -30,6 +31,7 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
     let mut keys = Vec::new();
     match &draft.event {
         Event::TaskCreated(_) | Event::RepositorySet(_) => keys.push(Key::Repo(repo())),
+        Event::SeatTaken(_) | Event::SeatLeft(_) => return vec![Key::Repo(repo())],
         Event::FileLocked(e) => {
             keys.push(Key::Repo(repo()));
             keys.push(Key::Lease(repo(), e.lock_id));
@@ -60,6 +62,7 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::ResultReported(_)
         | Event::EventsLost(_)
         | Event::ClockCorrected(_)
+        | Event::Supervised(_)
         | Event::ContextReset(_) => {
             return keys;
         }
@@ -161,6 +164,19 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
         Event::MemoryWritten(e) => counters.memories = counters.memories.max(e.memory.0),
         Event::DirectiveCreated(e) => counters.directives = counters.directives.max(e.directive.0),
         Event::RepositorySet(e) => counters.fold_case = Some(e.fold_case),
+        Event::SeatTaken(e) => {
+            let seat = Seat {
+                holder: placed.draft.agent.clone(),
+                host: e.host.clone(),
+                fence: e.fence,
+                ttl: e.ttl,
+                since: placed.ts,
+            };
+            counters.seats.insert(e.seat.clone(), seat);
+        }
+        Event::SeatLeft(e) => {
+            counters.seats.remove(&e.seat);
+        }
         _ => {}
     }
 }
@@ -279,6 +295,7 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             origin: None,
             proposes: e.proposes.clone(),
             budget: e.budget.clone(),
+            rule: e.rule.clone(),
         });
     }
     let mut decision = before?;

@@ -106,8 +106,26 @@ codes! {
     RunLive => "run-live", 3, 409, say("wait for it, or stop it with ").quote(op("run.stop").ask("id", "ID"));
     /// A run that was waited for did not succeed.
     RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
+    /// The agent's client has nothing to show its vendor who pays.
+    NoCredentials => "no-credentials", 3, 409, "set the variable that the client wants, or name another in the agent's env_pass";
+    /// This host cannot shut an agent in as the settings demand.
+    SandboxUnavailable => "sandbox-unavailable", 3, 409, "install bubblewrap, or ask for less in the settings";
+    /// The agent would not know what to do.
+    PromptIncomplete => "prompt-incomplete", 3, 409, "say what is missing in the task, or in the prompt";
+    /// A budget in dollars applies, and nobody knows the price of the model.
+    UnpricedModel => "unpriced-model", 3, 409, "set the price of the model in the settings, or allow models without one";
     /// A run does not fit into a budget.
     BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
+    /// Another process has the seat.
+    SeatHeld => "seat-held", 3, 409, "wait until its holder leaves; a holder that is not heard of loses the seat by itself";
+    /// The plan of the task is not in its branch yet.
+    DesignOpen => "design-open", 3, 409, say("let the architect end the plan; a person starts without one with ").mention("skip-design").say(" and ").ask("reason", "TEXT");
+    /// The design of the task was turned down too often.
+    GateCycles => "gate-cycles", 3, 409, "end the run: a person decides how the task goes on";
+    /// The task was tried too often, and a question about it is open.
+    LoopGuard => "loop-guard", 3, 409, say("answer it with ").quote(op("decision.answer").ask("id", "ID"));
+    /// A criterion is not shown to be met.
+    EvidenceMissing => "evidence-missing", 3, 409, "name a pull request, a gate that passed, a run or a merged commit for every criterion";
     /// comity could not look at the repository, and the rule needs that.
     Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
     /// The name is not known.

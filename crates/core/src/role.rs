@@ -85,6 +85,7 @@ verbs! {
     Dispatch => "dispatch", [Planner, Implementer];
     Work => "work", [Watchdog];
     Budget => "budget", [];
+    Supervise => "supervise", [Planner];
     MergeQueue => "merge-queue", [Integrator];
 }
 

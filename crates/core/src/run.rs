@@ -253,6 +253,9 @@ pub struct Run {
     pub waiting_on: Option<DecisionId>,
     pub not_before: Option<Timestamp>,
     pub report: Option<String>,
+    /// What its report says that rules go by, such as `status` and `concerns`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub said: Map<String, Value>,
     pub pr: Option<String>,
     pub wip: Option<String>,
     pub exit: Option<i32>,

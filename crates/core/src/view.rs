@@ -6,7 +6,7 @@ mod run;
 
 pub use memory::{DirectiveView, MemoryView, directive, memory};
 pub use post::{InterfaceView, MessageView, PadView, interface, message, pad};
-pub use run::{BudgetState, BudgetView, Kept, RunView, SpentView, budget, run};
+pub use run::{BudgetState, BudgetView, Kept, RunView, SeatView, SpentView, budget, run, seat};
 
 use crate::agent::Agent;
 use crate::decide::{REVIEW_GATE, gate_state, required_gates};

@@ -5,7 +5,8 @@ use crate::view::event;
 use comity_api::{
     AgentAnswer, AnsweredDecision, BudgetsAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer,
     EventAnswer, GateAnswer, InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer,
-    ReleasedAnswer, RunAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
+    ReleasedAnswer, RunAnswer, SeatAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    ToldAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -44,6 +45,7 @@ pub enum Answer {
     Directive(Box<DirectiveAnswer>),
     Run(Box<RunAnswer>),
     Budget(Box<BudgetsAnswer>),
+    Seat(SeatAnswer),
     Event(Box<EventAnswer>),
     Message(ToldAnswer),
     Pad(Box<PadAnswer>),
@@ -99,6 +101,7 @@ outputs! {
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
     Run(RunAnswer): |answer: Box<RunAnswer>| *answer;
     Budget(BudgetsAnswer): |answer: Box<BudgetsAnswer>| *answer;
+    Seat(SeatAnswer): |answer| answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
     Message(ToldAnswer): |answer| answer;
     Pad(PadAnswer): |answer: Box<PadAnswer>| *answer;
@@ -294,6 +297,11 @@ pub(crate) fn render(
             let budget = facts.budget(repo, scope)?.ok_or_else(|| lost("budget"))?;
             let budgets = view::budget(budget, &policy.fleet, facts.moment.now);
             Ok(Answer::Budget(Box::new(BudgetsAnswer { budgets })))
+        }),
+        decide::Answer::Seat(name) => settle(tx, facts, |facts| {
+            let counters = facts.counters(repo)?;
+            let seat = counters.seats.get(name);
+            Ok(Answer::Seat(SeatAnswer { seat: seat.map(|seat| view::seat(name, seat)) }))
         }),
         decide::Answer::Event(place) => {
             let stored = events.get(*place).ok_or_else(|| lost("event"))?;

@@ -3,7 +3,7 @@
 use crate::observer::Observer;
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
-use comity_core::observed::{Observed, RunSeen};
+use comity_core::observed::{GateSeen, Observed, RunSeen};
 use comity_core::via::Via;
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ pub struct Caller {
     pub observer: Option<Arc<dyn Observer>>,
     /// A command that the door has just run itself, for a gate: the evidence that is recorded next comes from it.
     pub ran: Option<RunSeen>,
+    /// The gates that the door has just run on the commit of a merge, all of which passed.
+    pub merge_gates: Vec<GateSeen>,
 }
 
 impl Caller {
@@ -38,6 +40,7 @@ impl Caller {
             workspace: None,
             observer: None,
             ran: None,
+            merge_gates: Vec::new(),
         }
     }
 
@@ -50,7 +53,11 @@ impl Caller {
             key: self.key.clone(),
             via: self.via.clone(),
             workspace: self.workspace.clone(),
-            observed: Observed { run: self.ran.clone(), ..Observed::default() },
+            observed: Observed {
+                run: self.ran.clone(),
+                gates: self.merge_gates.clone(),
+                ..Observed::default()
+            },
             command,
         }
     }
@@ -66,6 +73,7 @@ impl Caller {
             workspace: request.workspace.clone(),
             observer: None,
             ran: None,
+            merge_gates: Vec::new(),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Reader<'_> {
     }
 
     /// What has expired is applied to the facts; a run that they know is newer there.
-    fn effective(&self, run: Run) -> Run {
+    pub(crate) fn effective(&self, run: Run) -> Run {
         let known = self.facts.state.runs.get(&(run.repo.clone(), run.id));
         known.cloned().unwrap_or(run)
     }

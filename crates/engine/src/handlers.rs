@@ -236,6 +236,7 @@ handlers! {
         DirectiveShow(reader, input) => reader.directive(&input.id);
         Runs(reader, input) => reader.runs(&input);
         RunShow(reader, input) => reader.run(&input.id);
+        RunWhy(reader, input) => reader.run_why(&input.id);
         Cost(reader, input) => reader.cost(&input);
         BudgetList(reader, input) => reader.budgets();
         MergeQueue(reader, input) => reader.merge_queue();

@@ -42,6 +42,7 @@ mod story;
 mod stream;
 mod strings;
 mod suggest;
+mod supervise;
 mod task_lists;
 mod undo;
 mod verify;

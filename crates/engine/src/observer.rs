@@ -178,6 +178,7 @@ impl Service {
                 Observed { rules, steps: all.clone(), ..Observed::default() }
             }
         };
+        let observed = with_runs(request, observed);
         match self.execute(Request { observed, ..request.clone() }) {
             Ok(output) => {
                 for (look, seen) in looks.iter().zip(&all) {
@@ -224,6 +225,7 @@ impl Service {
         let look = Look { request: &request, wanted, task, beside, rounds };
         let observed = observer.observe(&look)?.observed;
         observer.refused(&look, &observed);
+        let observed = with_runs(&request, observed);
         self.would(Request { observed, ..request.clone() })
     }
 
@@ -260,7 +262,8 @@ impl Service {
         command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<Stands, Refusal> {
-        let is_needed = wanted.work.is_some() || wanted.merge.is_some() || wanted.keep;
+        let is_needed =
+            wanted.work.is_some() || wanted.merge.is_some() || wanted.keep || wanted.plan;
         if !is_needed && wanted.lease.is_none() {
             return Ok(Stands::default());
         }
@@ -281,6 +284,12 @@ impl Service {
             Ok(Stands { task, beside, rounds: Vec::new() })
         })
     }
+}
+
+/// Adds what the door itself ran: that is no part of what an observer looks at.
+fn with_runs(request: &Request, observed: Observed) -> Observed {
+    let Observed { run, gates, .. } = request.observed.clone();
+    Observed { run, gates, ..observed }
 }
 
 /// What an observer is shown of the store.

@@ -13,7 +13,7 @@ use crate::view;
 use crate::writer::{Done, Owed, check_may_wait, is_busy, stopped};
 use comity_api::{DecisionAnswer, EventView};
 use comity_core::chain::Stored;
-use comity_core::command::{Command, Request};
+use comity_core::command::{Command, Request, RunChange};
 use comity_core::decide::find_decision;
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::Facts;
@@ -21,6 +21,7 @@ use comity_core::hint::{op, say};
 use comity_core::ids::Seq;
 use comity_core::limits;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::run::run_of;
 use comity_core::time::{Millis, Timestamp};
 use comity_core::view::decision as decision_view;
 use comity_store::EventQuery;
@@ -150,12 +151,16 @@ impl Service {
         }
         let mut watch = self.watch()?;
         let mut patience = Patience::start(timeout, self.beat_every(caller)?);
+        self.run_waits(caller, id);
         loop {
             let (open, at_most) = match self.look(caller, id)? {
                 Look::Settled(answer) => return Ok(*answer),
                 Look::Open(open, _, at_most) => (open, at_most),
             };
-            let Some(nap) = patience.nap(at_most) else { return Err(unanswered(id, &open)) };
+            let Some(nap) = patience.nap(at_most) else {
+                self.run_waits_no_more(caller);
+                return Err(unanswered(id, &open));
+            };
             watch.wait(nap)?;
             if patience.beat_is_due() {
                 self.beat(caller)?;
@@ -172,10 +177,37 @@ impl Service {
         done: Settled,
     ) -> Result<(), Refusal> {
         let patience = Patience::start(timeout, self.beat_every(caller)?);
+        self.run_waits(caller, id);
         let (service, caller, id) = (self.weak(), caller.clone(), id.to_owned());
+        let (again, waiter) = (self.weak(), caller.clone());
+        let done: Settled = Box::new(move |outcome| {
+            if outcome.is_err()
+                && let Some(service) = again.upgrade()
+            {
+                service.run_waits_no_more(&waiter);
+            }
+            done(outcome);
+        });
         let done = Owed::new(done);
         DecisionWait { service, caller, id, patience, done }.attempt();
         Ok(())
+    }
+
+    /// An agent in a run that waits for an answer uses no time: its run waits, too. Where the run is in no state for
+    /// that, the agent waits all the same.
+    fn run_waits(&self, caller: &Caller, id: &str) {
+        if let Some(run) = run_of(&caller.actor) {
+            let (id, decision) = (run.to_string(), id.to_owned());
+            let change = RunChange::Wait { decision };
+            self.submit(caller.request(Command::RunChange { id, change }), Box::new(drop));
+        }
+    }
+
+    fn run_waits_no_more(&self, caller: &Caller) {
+        if let Some(run) = run_of(&caller.actor) {
+            let (id, change) = (run.to_string(), RunChange::Progress(Box::default()));
+            self.submit(caller.request(Command::RunChange { id, change }), Box::new(drop));
+        }
     }
 
     fn look(&self, caller: &Caller, id: &str) -> Result<Look, Refusal> {

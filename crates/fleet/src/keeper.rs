@@ -3,46 +3,53 @@
 //! A keeper outlives whoever started it. When it dies, the process below it ends the agent with all its processes, and
 //! the run is lost when its time is up.
 
+use crate::agents::Agent as Definition;
+use crate::bill::{Bill, Says};
+use crate::launch::{Line, Setting};
+use crate::listen::{Ended, Seen};
 use crate::log::Log;
 use crate::place::RunPlace;
-use crate::process::{Agent, Launch, Said, lead};
-use crate::report::{self, TAIL_BYTES};
+use crate::process::{self, Agent, Launch, lead};
+use crate::report;
+use crate::sandbox::{self, Walls};
+use crate::session::Session;
 use crate::workspace::Workspace;
 use comity_api::{ById, RunAnswer, op};
 use comity_core::command::{Command, ModelCall, RunChange, RunEnd, RunProgress};
 use comity_core::ids::Fence;
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
-use comity_core::time::Timestamp;
+use comity_core::run::{RunError, RunFault, RunState, Stage};
+use comity_core::time::{Millis, Timestamp};
 use comity_core::view::RunView;
 use comity_engine::{Caller, Service};
 use comity_guard::GitObserver;
 use comity_project::Context;
-use comity_protocol::driver::{CommandLines, Happened};
+use comity_project::fleet::{Confinement, DriverKind};
+use comity_protocol::driver::Talk;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The hidden command of the binary that is the keeper of a run.
 pub const WORD: &str = "__keeper";
 
 /// How often a keeper looks whether somebody stopped or paused its run.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often the files are kept at most.
-const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
-/// A keeper gives so many signs of life in the life of its run.
-const BEATS: u32 = 3;
-
-/// Variables that every agent gets as they are.
-const PASSED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TERM"];
-
-/// Where plans are written.
-const SPEC_DIRS: [&str; 2] = [".comity/specs/", ".neo/specs/"];
+pub(crate) const LOOK: Duration = Duration::from_millis(500);
+/// How often a keeper of a paused run says that it lives.
+const PAUSED_BEAT: Duration = Duration::from_secs(10);
+/// How long a vendor that does not say when it serves again is left alone at first and at most.
+const LIMIT_FIRST: Millis = Millis::from_secs(300);
+const LIMIT_MOST: Millis = Millis::from_secs(3_600);
+/// How often a run waits for its vendor before it fails.
+const LIMITS_MAX: u32 = 6;
+/// What an agent is told whose session goes on.
+const GO_ON: &str = "You were interrupted. Go on where you stopped.";
 
 /// What a keeper is told by whoever started it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,10 +59,18 @@ pub struct Job {
     pub repo: String,
     pub run: String,
     pub identity: String,
+    pub kind: DriverKind,
     pub argv: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub env_pass: Vec<String>,
-    pub writable: bool,
+    pub agent: Definition,
+    /// Tools that it may use without a question, beside its own.
+    pub allow: Vec<String>,
+    pub max_turns: Option<u32>,
+    /// The session of an earlier run to go on with.
+    pub resume: Option<String>,
+    /// What the caller asked for, in its own words.
+    pub asked: Option<String>,
 }
 
 impl Job {
@@ -67,39 +82,50 @@ impl Job {
     }
 }
 
-/// How the agent came to its end.
-enum Ended {
-    Exited(i32),
-    TimedOut,
-    /// Somebody ended the run in the store.
-    Elsewhere,
-    /// The run was paused: its agent is ended, and starts again when the run goes on.
-    Paused,
+/// What a keeper gets from the door that it belongs to.
+pub struct Surroundings<'a> {
+    /// comity itself.
+    pub program: &'a Path,
+    /// What looks at the work tree of the run.
+    pub observer: &'a dyn Fn(&Path) -> GitObserver,
+    /// Opens the door of the run on a socket; it is open until what is returned is dropped.
+    pub door: &'a dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal>,
 }
 
-struct Keeper<'a> {
-    context: &'a Context,
-    service: &'a Service,
-    caller: Caller,
-    job: &'a Job,
-    run: RunView,
-    place: RunPlace,
+pub(crate) struct Keeper<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) service: &'a Service,
+    pub(crate) caller: Caller,
+    pub(crate) job: &'a Job,
+    program: &'a Path,
+    pub(crate) run: RunView,
+    pub(crate) place: RunPlace,
     log: Log,
-    reader: CommandLines,
-    said: String,
-    /// Calls that are used and not settled yet.
-    calls: BTreeMap<String, (Option<Tokens>, Option<Usd>)>,
-    settled: Vec<String>,
-    limited: bool,
+    pub(crate) walls: Confinement,
+    socket: Option<PathBuf>,
+    pub(crate) said: String,
+    pub(crate) bill: Bill,
+    /// Calls that are to be settled.
+    pub(crate) unsettled: Vec<ModelCall>,
+    pub(crate) session: Session,
+    pub(crate) seen: Seen,
+    pub(crate) repairs: u32,
+    /// Where the next words to the agent begin.
+    pub(crate) steered: u64,
+    /// The last commit that was told.
+    pub(crate) told: Option<String>,
+    /// How often the vendor served no more.
+    limits: u32,
+    /// What the report says that rules go by.
+    reported: Map<String, Value>,
 }
 
-/// Keeps one run from its start to its end. `is_comitys` tells which files of a work tree comity itself writes.
+/// Keeps one run from its start to its end.
 pub fn keep(
     context: &Context,
     service: &Service,
     job: &Job,
-    program: &Path,
-    observer: impl FnOnce(&Path) -> GitObserver,
+    around: &Surroundings<'_>,
 ) -> Result<(), Refusal> {
     lead();
     let shown = context.ask::<op::RunShow>(ById { id: job.run.clone() })?;
@@ -111,27 +137,45 @@ pub fn keep(
     caller.observer = None;
     let place = RunPlace::of(context, &job.run)?;
     let log = Log::open(&place.log());
+    let session = Session::read(&place.session());
+    let says = match job.kind {
+        DriverKind::Claude | DriverKind::Acp => Says::Totals,
+        DriverKind::Command | DriverKind::Codex => Says::Calls,
+    };
+    let before = job.resume.as_ref().map_or(Usd::ZERO, |_| session.total);
     let mut keeper = Keeper {
         context,
         service,
         caller,
         job,
+        program: around.program,
         run,
         place,
         log,
-        reader: CommandLines::default(),
+        walls: Confinement::None,
+        socket: None,
         said: String::new(),
-        calls: BTreeMap::new(),
-        settled: Vec::new(),
-        limited: false,
+        bill: Bill::new(says, before),
+        unsettled: Vec::new(),
+        session,
+        seen: Seen::default(),
+        repairs: context.config.run_times()?.repair_turns,
+        steered: 0,
+        told: None,
+        limits: 0,
+        reported: Map::new(),
     };
-    match keeper.work(program, observer) {
+    match keeper.work(around) {
         Ok(()) => Ok(()),
         Err(refusal) => {
             keeper.note("event", &format!("the keeper stops: {refusal}"));
             // A run that was ended elsewhere is no failure of its own.
             if refusal.code != Code::StaleFence {
-                let error = RunError::new(RunFault::Spawn, &refusal.message);
+                let kind = match refusal.code {
+                    Code::SandboxUnavailable => RunFault::Sandbox,
+                    _ => RunFault::Spawn,
+                };
+                let error = RunError::new(kind, &refusal.message);
                 keeper.end(RunState::Failed, Some(error), None, None, Vec::new(), None)?;
             }
             Err(refusal)
@@ -140,239 +184,215 @@ pub fn keep(
 }
 
 impl Keeper<'_> {
-    fn work(
-        &mut self,
-        program: &Path,
-        observer: impl FnOnce(&Path) -> GitObserver,
-    ) -> Result<(), Refusal> {
-        let task = self.run.task.clone().unwrap_or_default();
-        let branch = self.run.branch.clone().unwrap_or_else(|| format!("run/{}", self.job.run));
-        let base = self.run.base.clone().unwrap_or_else(|| "HEAD".to_owned());
-        // What reads alone gets a tree that nobody goes on with.
-        let name = if self.job.writable { branch } else { format!("{}-{branch}", self.job.run) };
-        let mut space = Workspace::make(self.context, &self.job.run, &task, &name, &base)?;
-        self.caller.workspace = Some(space.tree.to_string_lossy().into_owned());
-        self.caller.observer = Some(Arc::new(observer(&space.tree)));
-        self.change(RunChange::Take {
-            workspace: self.caller.workspace.clone(),
-            driver_version: None,
-            sandbox: Some("none".to_owned()),
-            session: None,
-        })?;
-        let (ended, exit) = loop {
-            let agent = self.launch(program, &space)?;
-            self.change(RunChange::Progress(Box::default()))?;
-            match self.listen(agent, &mut space)? {
-                // By now somebody may have let it go on already.
-                (Ended::Paused, exit) => {
-                    space.snapshot();
-                    self.note("event", &format!("paused, exit {exit:?}"));
-                    if !self.wait_for_resume()? {
-                        break (Ended::Elsewhere, None);
-                    }
-                    self.note("event", "goes on");
-                }
-                (ended, exit) => break (ended, exit),
-            }
-        };
+    fn work(&mut self, around: &Surroundings<'_>) -> Result<(), Refusal> {
+        let mut space = self.prepare(around)?;
+        // The door closes when the run is over, and not before.
+        let socket = self.place.socket(self.context)?;
+        let door = (around.door)(&socket, self.caller.clone())?;
+        self.socket = Some(socket);
+        let (ended, exit) = self.run_agent(&mut space)?;
         space.snapshot();
-        if self.job.writable
+        self.checkpoint(&space)?;
+        if self.job.agent.writable
             && let Some(remark) = space.bring_home()?
         {
             self.note("event", &remark);
         }
-        self.finish(&ended, exit, &space)
+        let done = self.finish(&ended, exit, &space);
+        drop(door);
+        done
     }
 
-    fn note(&mut self, kind: &str, text: &str) {
+    /// Makes the work tree and the walls, and takes the run.
+    fn prepare(&mut self, around: &Surroundings<'_>) -> Result<Workspace, Refusal> {
+        let Walls { kind, why } = sandbox::walls(self.context)?;
+        self.walls = kind;
+        let task = self.run.task.clone().unwrap_or_default();
+        let branch = self.run.branch.clone().unwrap_or_else(|| format!("run/{}", self.job.run));
+        let base = self.run.base.clone().unwrap_or_else(|| "HEAD".to_owned());
+        // What reads alone gets a tree that nobody goes on with.
+        let name = match self.job.agent.writable {
+            true => branch,
+            false => format!("{}-{branch}", self.job.run),
+        };
+        let space = Workspace::make(self.context, &self.job.run, &task, &name, &base)?;
+        self.told = space.head();
+        self.caller.workspace = Some(space.tree.to_string_lossy().into_owned());
+        self.caller.observer = Some(Arc::new((around.observer)(&space.tree)));
+        let path = self.context.environment().own("PATH").unwrap_or_default();
+        let driver_version = match (self.job.kind, self.job.argv.first()) {
+            (DriverKind::Claude | DriverKind::Codex, Some(program)) => {
+                process::version(program, &path)
+            }
+            _ => None,
+        };
+        self.change(RunChange::Take {
+            workspace: self.caller.workspace.clone(),
+            driver_version,
+            sandbox: Some(kind.as_str().to_owned()),
+            session: self.job.resume.clone(),
+        })?;
+        if let (Confinement::None, Some(why)) = (kind, why) {
+            self.note("event", &format!("nothing shuts the agent in: {why}"));
+        }
+        Ok(space)
+    }
+
+    /// Runs the agent, as often as it is paused and goes on.
+    fn run_agent(&mut self, space: &mut Workspace) -> Result<(Ended, Option<i32>), Refusal> {
+        let whole = std::fs::read_to_string(self.place.prompt()).unwrap_or_default();
+        let (mut prompt, mut resume) = (whole.clone(), self.job.resume.clone());
+        loop {
+            let (agent, talk) = self.launch(space, &prompt, resume)?;
+            let resumes = talk.caps().resume;
+            self.change(RunChange::Progress(Box::default()))?;
+            let (ended, exit) = self.listen(agent, talk, space)?;
+            let until = match &ended {
+                Ended::Paused => None,
+                Ended::Limited(until) if self.limits < LIMITS_MAX => Some(self.limited(*until)),
+                _ => return Ok((ended, exit)),
+            };
+            space.snapshot();
+            self.note("event", &format!("paused, exit {exit:?}"));
+            if let Some(until) = until {
+                let reason = Some("the vendor serves no more for now".to_owned());
+                self.change(RunChange::Pause { reason, until: Some(until) })?;
+            }
+            if !self.wait_for_resume(until)? {
+                return Ok((Ended::Elsewhere, None));
+            }
+            self.note("event", "goes on");
+            resume = self.session.id.clone().filter(|_| resumes);
+            prompt = if resume.is_some() { GO_ON.to_owned() } else { whole.clone() };
+        }
+    }
+
+    /// Returns until when the vendor is left alone: as it says itself, else for longer each time.
+    fn limited(&mut self, until: Option<Timestamp>) -> Timestamp {
+        let wait = (0..self.limits).fold(LIMIT_FIRST.ms(), |ms, _| ms.saturating_mul(2));
+        self.limits += 1;
+        let now = now();
+        let guess = now.plus(Millis::from_ms(wait.min(LIMIT_MOST.ms())));
+        until.filter(|until| *until > now).unwrap_or(guess)
+    }
+
+    pub(crate) fn note(&mut self, kind: &str, text: &str) {
         self.log.write(now(), kind, text);
     }
 
-    fn change(&mut self, change: RunChange) -> Result<(), Refusal> {
+    pub(crate) fn change(&mut self, change: RunChange) -> Result<(), Refusal> {
         let command = Command::RunChange { id: self.job.run.clone(), change };
         let answer = self.service.run_command::<RunAnswer>(&self.caller, command)?;
         self.run = answer.run;
         Ok(())
     }
 
-    fn state(&mut self) -> Result<RunState, Refusal> {
+    pub(crate) fn state(&mut self) -> Result<RunState, Refusal> {
         let id = ById { id: self.job.run.clone() };
         self.run = self.service.call::<op::RunShow>(&self.caller, id)?.run;
         Ok(self.run.state)
     }
 
-    fn launch(&self, program: &Path, space: &Workspace) -> Result<Agent, Refusal> {
-        let prompt = std::fs::read_to_string(self.place.prompt()).unwrap_or_default();
-        let environment = self.context.environment();
-        let passed = PASSED.iter().copied().chain(self.job.env_pass.iter().map(String::as_str));
-        let passed = passed.filter_map(|name| Some((name.to_owned(), environment.own(name)?)));
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let own = [
-            ("COMITY_AGENT", self.job.identity.clone()),
-            ("COMITY_RUN", self.job.run.clone()),
-            ("COMITY_TASK", self.run.task.clone().unwrap_or_default()),
-            ("COMITY_FENCE", self.run.fence.unwrap_or_default().to_string()),
-            ("COMITY_ROOT", self.job.root.clone()),
-            ("COMITY_STORE", self.job.store.clone()),
-            ("COMITY_REPO", self.job.repo.clone()),
-            ("COMITY_PROMPT_FILE", text(&self.place.prompt())),
-            ("NEO_AGENT_NAME", self.run.agent.clone()),
-            ("NEO_RUN_ID", self.job.run.clone()),
-            ("NEO_REPOSITORY", self.job.root.clone()),
-            ("TMPDIR", text(&self.place.temporary())),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        let all = passed.chain(self.job.env.clone()).chain(own);
-        let launch = Launch {
-            program: program.to_owned(),
-            argv: self.job.argv.clone(),
-            dir: space.tree.clone(),
-            env: all.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect(),
-            stdin: prompt,
-        };
-        Agent::start(launch).map_err(|error| {
-            Refusal::new(Code::CouldNotRun, format!("cannot start the agent: {error}"))
-        })
-    }
-
-    /// Listens to the agent until it has ended. Whoever ends or pauses the run in the store ends the process, too.
-    fn listen(
+    fn launch(
         &mut self,
-        mut agent: Agent,
-        space: &mut Workspace,
-    ) -> Result<(Ended, Option<i32>), Refusal> {
-        let began = Instant::now();
-        let most = self.context.config.max_duration()?;
-        let most = Duration::from_millis(u64::try_from(most.ms()).unwrap_or(u64::MAX));
-        let ttl = self.context.config.settings()?.policy.fleet.ttl;
-        let beat = Duration::from_millis(u64::try_from(ttl.ms()).unwrap_or(0)) / BEATS;
-        let (mut looked, mut heard, mut kept) = (began, began, began);
-        let mut fresh = false;
-        let mut why = None;
-        loop {
-            match agent.lines.recv_timeout(LOOK) {
-                Ok(said) => {
-                    fresh = true;
-                    self.hear(said);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK / 10),
-            }
-            if looked.elapsed() >= LOOK {
-                looked = Instant::now();
-                patiently(self.settle())?;
-                // A store that is away for a while ends no run.
-                let stopped = patiently(self.state())?.and_then(|state| match state {
-                    RunState::Starting | RunState::Running | RunState::Waiting => None,
-                    RunState::Paused => Some(Ended::Paused),
-                    _ => Some(Ended::Elsewhere),
-                });
-                if why.is_none() && stopped.is_some() {
-                    why = stopped;
-                    agent.end();
-                } else if why.is_none() && began.elapsed() > most {
-                    why = Some(Ended::TimedOut);
-                    agent.end();
-                }
-            }
-            if heard.elapsed() >= beat {
-                heard = Instant::now();
-                patiently(self.service.run(&self.caller, Command::Heartbeat))?;
-            }
-            if fresh && kept.elapsed() >= SNAPSHOT_EVERY {
-                (fresh, kept) = (false, Instant::now());
-                space.snapshot();
-            }
-            if let Some(exit) = agent.ended() {
-                while let Ok(said) = agent.lines.recv_timeout(LOOK / 10) {
-                    self.hear(said);
-                }
-                if !matches!(why, Some(Ended::Elsewhere | Ended::Paused)) {
-                    self.settle()?;
-                }
-                return Ok((why.unwrap_or(Ended::Exited(exit)), Some(exit)));
-            }
-        }
-    }
-
-    fn hear(&mut self, said: Said) {
-        let line = match said {
-            Said::Out(line) => line,
-            Said::Err(line) => return self.note("stderr", &line),
+        space: &Workspace,
+        prompt: &str,
+        resume: Option<String>,
+    ) -> Result<(Agent, Talk), Refusal> {
+        let setting = Setting {
+            context: self.context,
+            job: self.job,
+            run: &self.run,
+            place: &self.place,
+            tree: &space.tree,
+            program: self.program,
+            socket: self.socket.as_deref(),
+            confined: self.walls != Confinement::None,
+            resume,
+            prompt: prompt.to_owned(),
         };
-        match self.reader.read(&line) {
-            Happened::Text(text) => {
-                self.said.push_str(&text);
-                self.said.push('\n');
-                if self.said.len() > 2 * TAIL_BYTES {
-                    let mut from = self.said.len() - TAIL_BYTES;
-                    while !self.said.is_char_boundary(from) {
-                        from += 1;
-                    }
-                    self.said.drain(..from);
-                }
-                self.note("text", &text);
-            }
-            Happened::Tool { name, ended, .. } => {
-                let state = if ended { "ended" } else { "began" };
-                self.note("tool", &format!("{name} {state}"));
-            }
-            Happened::Usage { call, tokens, .. } => {
-                self.note("usage", &line);
-                self.calls.entry(call).or_default().0 = Some(tokens);
-            }
-            Happened::Cost { call, usd } => {
-                self.note("usage", &line);
-                self.calls.entry(call).or_default().1 = Some(usd);
-            }
-            Happened::Limited { .. } => {
-                self.limited = true;
-                self.note("event", &line);
-            }
-            Happened::Session(_) | Happened::Failed { .. } => self.note("event", &line),
+        let Line { argv, env, mut talk, stdin } = setting.line()?;
+        let launch = Launch {
+            program: self.program.to_owned(),
+            argv,
+            dir: space.tree.clone(),
+            env: env
+                .into_iter()
+                .map(|(name, value)| (name.into(), OsString::from(value)))
+                .collect(),
+            walls: self.walls,
+            writable: self.writable(space)?,
+        };
+        let mut agent = Agent::start(launch).map_err(|error| {
+            Refusal::new(Code::CouldNotRun, format!("cannot start the agent: {error}"))
+        })?;
+        if let Some(text) = stdin {
+            agent.write(text);
+            agent.close();
         }
+        for line in talk.begin() {
+            agent.write(format!("{line}\n"));
+        }
+        self.seen = Seen::default();
+        Ok((agent, talk))
     }
 
-    /// Settles every call once. What pauses the run is seen with the next look.
-    fn settle(&mut self) -> Result<(), Refusal> {
-        let calls: Vec<ModelCall> = self
-            .calls
-            .iter()
-            .filter(|(call, _)| !self.settled.contains(call))
-            .map(|(call, used)| (call.clone(), *used))
-            .map(|(call, (tokens, usd))| ModelCall {
-                call,
-                tokens: tokens.unwrap_or_default(),
-                usd,
-                basis: if usd.is_some() { CostBasis::Reported } else { CostBasis::Unpriced },
-            })
-            .collect();
-        if calls.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<String> = calls.iter().map(|call| call.call.clone()).collect();
-        let turn = Some(self.run.turns + 1);
-        let progress = RunProgress { turn, calls, ..RunProgress::default() };
-        self.change(RunChange::Progress(Box::new(progress)))?;
-        self.calls.retain(|call, _| !names.contains(call));
-        self.settled.extend(names);
-        Ok(())
+    /// Lists where the agent may write.
+    fn writable(&self, space: &Workspace) -> Result<Vec<PathBuf>, Refusal> {
+        let own =
+            [space.tree.clone(), self.place.temporary(), self.place.client(), self.place.cache()];
+        let home = self.context.environment().own("HOME").map(PathBuf::from);
+        let caches = self.context.config.sandbox()?.caches;
+        let caches = caches.iter().filter_map(|dir| Some(home.as_ref()?.join(dir)));
+        Ok(own.into_iter().chain(caches.filter(|dir| dir.is_dir())).collect())
     }
 
-    /// Waits while the run is paused; tells whether it goes on.
-    fn wait_for_resume(&mut self) -> Result<bool, Refusal> {
+    /// Waits while the run is paused; tells whether it goes on. A pause that ends by itself is ended here.
+    fn wait_for_resume(&mut self, until: Option<Timestamp>) -> Result<bool, Refusal> {
         let mut heard = Instant::now();
         loop {
             match self.state()? {
                 RunState::Paused => {}
                 state => return Ok(state == RunState::Running),
             }
+            if until.is_some_and(|until| now() >= until) {
+                self.change(RunChange::Resume { fresh: false })?;
+                continue;
+            }
             std::thread::sleep(LOOK);
-            if heard.elapsed() >= Duration::from_secs(10) {
+            if heard.elapsed() >= PAUSED_BEAT {
                 heard = Instant::now();
                 self.service.run(&self.caller, Command::Heartbeat)?;
             }
         }
+    }
+
+    /// Settles every call once. What pauses the run is seen with the next look.
+    pub(crate) fn settle(&mut self) -> Result<(), Refusal> {
+        let config = &self.context.config;
+        let due = self.bill.due(|model, tokens| config.price(model, tokens));
+        self.unsettled.extend(due);
+        if self.unsettled.is_empty() {
+            return Ok(());
+        }
+        let turn = Some(self.run.turns + 1);
+        let calls = self.unsettled.clone();
+        let progress = RunProgress { turn, calls, ..RunProgress::default() };
+        self.change(RunChange::Progress(Box::new(progress)))?;
+        self.unsettled.clear();
+        Ok(())
+    }
+
+    /// Tells each commit that the agent made since the last time.
+    pub(crate) fn checkpoint(&mut self, space: &Workspace) -> Result<(), Refusal> {
+        if !self.job.agent.writable || !self.run.state.is_live() {
+            return Ok(());
+        }
+        for (sha, subject) in space.commits_since(self.told.as_deref()) {
+            self.change(RunChange::Checkpoint { sha: sha.clone(), subject, step: None })?;
+            self.told = Some(sha);
+        }
+        Ok(())
     }
 
     fn finish(
@@ -381,30 +401,23 @@ impl Keeper<'_> {
         exit: Option<i32>,
         space: &Workspace,
     ) -> Result<(), Refusal> {
-        let (head, wip) = (space.head(), space.wip());
-        let failed = |kind, message: &str| Some(RunError::new(kind, message));
-        let error = match ended {
-            Ended::Elsewhere | Ended::Paused => return Ok(()),
-            Ended::TimedOut => failed(RunFault::Timeout, "the run took too long"),
-            Ended::Exited(0) => None,
-            Ended::Exited(_) if self.limited => {
-                failed(RunFault::RateLimit, "the vendor serves no more for now")
-            }
-            Ended::Exited(code) => failed(RunFault::Crash, &format!("the agent ended with {code}")),
-        };
+        let place = Some((space.head(), space.wip()));
+        let task = self.run.task.clone().unwrap_or_default();
+        let found = report::find(&self.said, self.run.stage, &task);
+        let is_there = matches!(&found, Ok(Some(_)));
+        let Some(error) = fault(ended, self.seen.failed.clone(), is_there) else { return Ok(()) };
         if error.is_some() {
-            return self.end(RunState::Failed, error, exit, None, Vec::new(), Some((head, wip)));
+            return self.end(RunState::Failed, error, exit, None, Vec::new(), place);
         }
+        let failed = |kind, message: &str| Some(RunError::new(kind, message));
         if let Some(file) = self.out_of_bounds(space) {
             let error =
                 failed(RunFault::Scope, &format!("{} may not change {file}", self.run.agent));
-            return self.end(RunState::Failed, error, exit, None, Vec::new(), Some((head, wip)));
+            return self.end(RunState::Failed, error, exit, None, Vec::new(), place);
         }
-        let task = self.run.task.clone().unwrap_or_default();
-        let found = report::find(&self.said, self.run.stage, &task)?;
-        let (kind, steps) =
-            found.map_or((None, Vec::new()), |found| (Some(found.kind), found.steps));
-        let place = Some((head, wip));
+        let (kind, steps, said) = found?
+            .map_or_else(Default::default, |found| (Some(found.kind), found.steps, found.said));
+        self.reported = said;
         let done = self.end(RunState::Succeeded, None, exit, kind.clone(), steps, place.clone());
         match done {
             Err(refusal) if refusal.code != Code::StaleFence => {
@@ -419,10 +432,12 @@ impl Keeper<'_> {
     /// Names a file that the agent changed and may not: whoever only reads changes none, and whoever plans writes plans.
     fn out_of_bounds(&self, space: &Workspace) -> Option<String> {
         let changed = space.changed();
-        match (self.job.writable, self.run.stage) {
+        let agent = &self.job.agent;
+        match (agent.writable, self.run.stage) {
             (false, _) => changed.into_iter().next(),
             (true, Stage::Plan) => {
-                changed.into_iter().find(|file| !SPEC_DIRS.iter().any(|dir| file.starts_with(dir)))
+                let plans = |file: &String| agent.spec_dirs.iter().any(|dir| file.starts_with(dir));
+                changed.into_iter().find(|file| !plans(file))
             }
             (true, Stage::Develop | Stage::Review | Stage::Scout) => None,
         }
@@ -438,7 +453,8 @@ impl Keeper<'_> {
         place: Option<(Option<String>, Option<String>)>,
     ) -> Result<(), Refusal> {
         let (head, wip) = place.unwrap_or_default();
-        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps };
+        let said = std::mem::take(&mut self.reported);
+        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps, said };
         self.change(RunChange::End(Box::new(end)))?;
         let said = format!("{} ended: {}", self.job.run, self.run.state);
         self.note("event", &said);
@@ -446,12 +462,28 @@ impl Keeper<'_> {
     }
 }
 
-/// Takes a store that cannot be reached now for no answer.
-fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match done {
-        Ok(answer) => Ok(Some(answer)),
-        Err(refusal) if refusal.code == Code::StoreUnavailable => Ok(None),
-        Err(refusal) => Err(refusal),
+/// Tells why a run failed; nothing at all where somebody else ended it. A report that is there counts although the client
+/// did not end as it should.
+fn fault(
+    ended: &Ended,
+    failed: Option<(RunFault, String)>,
+    has_report: bool,
+) -> Option<Option<RunError>> {
+    let error = |kind, message: &str| Some(Some(RunError::new(kind, message)));
+    match ended {
+        Ended::Elsewhere | Ended::Paused => None,
+        Ended::Done => failed.map_or(Some(None), |(kind, message)| error(kind, &message)),
+        Ended::Limited(_) => error(RunFault::RateLimit, "the vendor serves no more for now"),
+        Ended::TooLate(kind, message) => error(*kind, message),
+        Ended::Exited(code) => match failed {
+            Some((kind, message)) => error(kind, &message),
+            None => error(RunFault::Crash, &format!("the agent ended with {code}")),
+        },
+        Ended::Silent if has_report => Some(None),
+        Ended::Silent => match failed {
+            Some((kind, message)) => error(kind, &message),
+            None => error(RunFault::NoResult, "the agent ended without a result"),
+        },
     }
 }
 
@@ -459,7 +491,30 @@ fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     clippy::disallowed_methods,
     reason = "the lines of an agent are dated by this host's clock"
 )]
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_a_run_says_how_it_failed() {
+        let kind = |ended: Ended, failed: Option<RunFault>, report: bool| {
+            let failed = failed.map(|kind| (kind, "why".to_owned()));
+            fault(&ended, failed, report).map(|error| error.map(|error| error.kind))
+        };
+        let late = Ended::TooLate(RunFault::Stall, String::new());
+        assert_eq!(kind(Ended::Elsewhere, None, false), None);
+        assert_eq!(kind(Ended::Done, None, false), Some(None));
+        assert_eq!(kind(Ended::Done, Some(RunFault::Auth), true), Some(Some(RunFault::Auth)));
+        assert_eq!(kind(Ended::Limited(None), None, true), Some(Some(RunFault::RateLimit)));
+        assert_eq!(kind(late, None, true), Some(Some(RunFault::Stall)));
+        assert_eq!(kind(Ended::Exited(7), None, true), Some(Some(RunFault::Crash)));
+        assert_eq!(kind(Ended::Silent, None, false), Some(Some(RunFault::NoResult)));
+        assert_eq!(kind(Ended::Silent, None, true), Some(None), "its report is read all the same");
+        assert_eq!(kind(Ended::Silent, Some(RunFault::Api), false), Some(Some(RunFault::Api)));
+    }
 }

@@ -24,7 +24,7 @@ impl RunPlace {
 
     pub fn make(&self) -> Result<(), Refusal> {
         private_dir(&self.dir)?;
-        private_dir(&self.temporary())
+        [self.temporary(), self.client(), self.cache()].iter().try_for_each(|dir| private_dir(dir))
     }
 
     pub fn job(&self) -> PathBuf {
@@ -46,7 +46,53 @@ impl RunPlace {
     pub fn temporary(&self) -> PathBuf {
         self.dir.join("tmp")
     }
+
+    /// Where the client of the agent keeps its own settings and sessions.
+    pub fn client(&self) -> PathBuf {
+        self.dir.join("client")
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.dir.join("cache")
+    }
+
+    /// What somebody says to the agent while it works, a line each.
+    pub fn steering(&self) -> PathBuf {
+        self.dir.join("steer.jsonl")
+    }
+
+    /// The session of the client, and what it has cost so far.
+    pub fn session(&self) -> PathBuf {
+        self.dir.join("session.json")
+    }
+
+    /// Returns the socket of the run's keeper. The path of a socket is short, so it need not lie beside the rest.
+    pub fn socket(&self, context: &Context) -> Result<PathBuf, Refusal> {
+        let own = |name: &str| context.environment().own(name).filter(|dir| dir.starts_with('/'));
+        let key: String = Hash::of(self.dir.as_os_str().as_encoded_bytes()).to_string();
+        let name = format!("{}.sock", key.chars().take(KEY_CHARS).collect::<String>());
+        let fits = |dir: PathBuf| {
+            let path = dir.join(&name);
+            (path.as_os_str().len() <= SOCKET_BYTES_MAX).then_some((dir, path))
+        };
+        let user = rustix::process::getuid().as_raw();
+        let places = [
+            own("XDG_RUNTIME_DIR").map(|dir| PathBuf::from(dir).join("comity")),
+            Some(self.dir.clone()),
+            Some(std::env::temp_dir().join(format!("comity-{user}"))),
+        ];
+        let found = places.into_iter().flatten().find_map(fits);
+        let (dir, path) = found.ok_or_else(|| {
+            Refusal::new(Code::CouldNotRun, "there is no place for the socket of a run")
+                .hint("set XDG_RUNTIME_DIR to a directory of yours with a short path")
+        })?;
+        private_dir(&dir)?;
+        Ok(path)
+    }
 }
+
+/// Longest path of a socket, in bytes; the system takes 108 with the end of the text.
+const SOCKET_BYTES_MAX: usize = 100;
 
 /// Returns where the runs of a project are kept: in the user's state directory, one directory a root.
 pub(crate) fn home(context: &Context) -> Result<PathBuf, Refusal> {

@@ -5,8 +5,10 @@
     reason = "this is the room that starts agents and their keepers"
 )]
 
+use crate::sandbox;
 use comity_core::refusal::{Code, Refusal};
 use comity_guard::child;
+use comity_project::fleet::Confinement;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,7 +16,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 /// Lines that wait to be read; an agent that says more waits itself.
 const LINES_MAX: usize = 1_000;
@@ -31,6 +33,8 @@ pub(crate) enum Said {
 pub(crate) struct Agent {
     child: Child,
     pub(crate) lines: Receiver<Said>,
+    /// What is written to it; none once its input is closed.
+    input: Option<Sender<String>>,
 }
 
 /// What an agent is started with.
@@ -41,15 +45,18 @@ pub(crate) struct Launch {
     pub(crate) dir: PathBuf,
     /// The whole environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    pub(crate) stdin: String,
+    pub(crate) walls: Confinement,
+    /// Where it may write within walls.
+    pub(crate) writable: Vec<PathBuf>,
 }
 
 impl Agent {
     pub(crate) fn start(launch: Launch) -> std::io::Result<Agent> {
         let mut command = Command::new(&launch.program);
-        command.arg(child::WORD).arg("keep").arg(getpid().as_raw_nonzero().to_string());
-        command.args(&launch.argv).current_dir(&launch.dir);
-        command.env_clear().envs(launch.env);
+        let own = getpid().as_raw_nonzero().to_string();
+        let Launch { walls, writable, dir, argv, .. } = &launch;
+        command.arg(child::WORD).args(sandbox::words(*walls, &own, writable, dir, argv));
+        command.current_dir(&launch.dir).env_clear().envs(launch.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let (sender, lines) = sync_channel(LINES_MAX);
@@ -59,13 +66,34 @@ impl Agent {
         if let Some(stream) = child.stderr.take() {
             read_lines(stream, sender, Said::Err);
         }
+        let (input, written) = channel::<String>();
         if let Some(mut stdin) = child.stdin.take() {
             // A prompt is larger than a pipe holds, and an agent may say something before it reads.
             std::thread::spawn(move || {
-                let _ = stdin.write_all(launch.stdin.as_bytes());
+                while let Ok(text) = written.recv() {
+                    if stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+                        return;
+                    }
+                }
             });
         }
-        Ok(Agent { child, lines })
+        Ok(Agent { child, lines, input: Some(input) })
+    }
+
+    /// Writes to the agent, in the order of the calls. One that reads no more is heard of soon.
+    pub(crate) fn write(&self, text: String) {
+        if let Some(input) = &self.input {
+            let _ = input.send(text);
+        }
+    }
+
+    /// Tells the agent that nothing more comes.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.input.is_some()
     }
 
     /// Asks the agent and all its processes to end; those that do not are killed.
@@ -111,6 +139,17 @@ fn read_lines(stream: impl Read + Send + 'static, to: SyncSender<Said>, wrap: fn
     });
 }
 
+/// Asks a program for its version; none where it gives no answer.
+pub(crate) fn version(program: &str, path: &str) -> Option<String> {
+    let mut command = Command::new(program);
+    command.arg("--version").env("PATH", path).stdin(Stdio::null());
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version =
+        text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    version.map(str::to_owned)
+}
+
 /// Starts a keeper in a session of its own; it outlives whoever starts it.
 pub(crate) fn start_keeper(
     program: &Path,
@@ -131,7 +170,7 @@ pub(crate) fn start_keeper(
 }
 
 /// Makes this process lead a session, and take in every process of the run whose own parent is gone.
-pub(crate) fn lead() {
+pub fn lead() {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(getpid()));

@@ -2,21 +2,24 @@
 
 use crate::agents::{self, Agent};
 use crate::keeper::{Job, WORD};
+use crate::launch;
 use crate::place::{RunPlace, failed};
 use crate::process;
-use crate::prompt;
+use crate::prompt::{self, Told};
+use crate::resume::{self, Resumed};
+use crate::sandbox;
 use crate::workspace::base_commit;
-use comity_api::{ById, RunAnswer, op};
+use comity_api::{ById, ListMemories, RunAnswer, op};
 use comity_core::chain::Hash;
-use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd};
+use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::run::{RunError, RunFault, RunState, Stage};
+use comity_core::run::{RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::task::Deliverable;
 use comity_core::view::{RunView, TaskView};
 use comity_engine::{Caller, Service};
 use comity_project::Context;
-use comity_project::fleet::Driver;
+use comity_project::fleet::{AgentSettings, Driver, DriverKind};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -33,11 +36,54 @@ pub struct Asked {
     pub driver: Option<String>,
     pub model: Option<String>,
     pub budget: Option<Usd>,
+    pub max_turns: Option<u32>,
+    /// The run that starts it.
+    pub parent: Option<String>,
+    /// Whether the agent of a run that goes on begins a new session in any case.
+    pub fresh: bool,
+    /// Why a person starts without the plan that was begun.
+    pub skip_design: Option<String>,
+    /// The run that failed, and that this one goes on with.
+    pub resumed_from: Option<String>,
+    /// The step of the supervisor that starts it.
+    pub by: Option<Box<By>>,
+}
+
+/// Whoever starts a run as a step of the supervisor.
+#[derive(Clone)]
+pub struct By {
+    /// The supervisor, with the fence of its seat.
+    pub caller: Caller,
+    pub step: Supervision,
+    /// The key under which the step happens once.
+    pub key: String,
+    /// The question that the run answers.
+    pub answers: Option<String>,
+}
+
+impl std::fmt::Debug for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("By").field("step", &self.step).field("key", &self.key).finish()
+    }
+}
+
+impl By {
+    /// Returns the dispatch as a part of the step, and who asks for it.
+    fn command(&self, new: NewRun) -> (Caller, Command) {
+        let mut step = self.step.clone();
+        let mut new = Box::new(new);
+        new.rule = Some(step.rule.clone());
+        step.steps.push(Command::RunDispatch(new));
+        let caller = Caller { key: Some(self.key.clone()), ..self.caller.clone() };
+        (caller, Command::Supervise(Box::new(step)))
+    }
 }
 
 pub struct Started {
     pub run: RunView,
     pub place: RunPlace,
+    /// The process of its keeper.
+    pub pid: u32,
 }
 
 /// Longest title that is made of a prompt, in characters.
@@ -52,24 +98,34 @@ pub fn start(
     program: &Path,
     asked: &Asked,
 ) -> Result<Started, Refusal> {
-    let agent = agents::find(&asked.agent)?;
+    let agent = agents::find(&context.root.dir, &asked.agent)?;
     let settings = context.config.agent(&agent.name)?;
-    let driver = driver(context, asked.driver.as_ref().or(settings.driver.as_ref()))?;
-    context.require_trust(&driver.key(), &driver.power())?;
-    let caller = context.caller();
+    let named = asked.driver.as_ref().or(agent.driver.as_ref()).or(settings.driver.as_ref());
+    let driver = driver(context, named)?;
+    let model = asked.model.clone().or(settings.model.clone()).or(agent.model.clone());
+    can_start(context, &driver, &settings, model.as_deref())?;
+    let walls = sandbox::walls(context)?.kind;
+    let caller = match &asked.by {
+        Some(by) => Caller { fence: None, key: None, ..by.caller.clone() },
+        None => context.caller(),
+    };
+    let resumed = match &asked.resumed_from {
+        Some(id) => Some(resume::taken_up(context, service, &caller, id, asked.fresh)?),
+        None => None,
+    };
     let known = match &asked.task {
         Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task),
         None => None,
     };
     let stage = asked.stage.unwrap_or(agent.stage);
+    known.as_ref().map_or(Ok(()), |task| prompt::complete(stage, task))?;
     // A review is about what was handed in.
     let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
     let handed_in = handed_in.and_then(|task| task.commit.clone());
     let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
+    let answers = asked.by.as_ref().and_then(|by| by.answers.clone());
     let new_task =
-        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref())).transpose()?;
-    let seed = format!("{:?}{:?}{base}", asked.prompt, asked.task);
-    let hash = Hash::of(seed.as_bytes()).to_string();
+        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref(), answers)).transpose()?;
     let new = NewRun {
         agent: agent.name.clone(),
         task: known.as_ref().map(|task| task.id.clone()),
@@ -77,35 +133,76 @@ pub fn start(
         stage,
         writable: agent.writable,
         driver: driver.name.clone(),
-        model: asked.model.clone().or(settings.model.clone()).or(agent.model.clone()),
+        model,
         branch: asked.branch.clone(),
         base: Some(base),
-        meta: asked.meta.clone(),
+        meta: resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta)),
         prompt_sha256: Hash::of(asked.prompt.as_deref().unwrap_or_default().as_bytes()).to_string(),
         prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
-        sandbox: Some("none".to_owned()),
+        sandbox: Some(walls.as_str().to_owned()),
         labels: Vec::new(),
-        resumed_from: None,
-        parent: None,
+        resumed_from: resumed.as_ref().map(|resumed| resumed.from.clone()),
+        parent: asked.parent.clone(),
         rule: None,
-        max_cost: asked.budget.or(settings.max_cost),
+        max_cost: asked.budget.or(settings.max_cost).or(agent.max_cost),
+        skip_design: asked.skip_design.clone(),
     };
-    let dispatched =
-        service.run_command::<RunAnswer>(&caller, Command::RunDispatch(Box::new(new)))?;
+    let (asks, command) = match &asked.by {
+        Some(by) => by.command(new),
+        None => (caller.clone(), Command::RunDispatch(Box::new(new))),
+    };
+    let dispatched = service.run_command::<RunAnswer>(&asks, command)?;
     let run = dispatched.run;
-    let kept = prepare(context, service, &caller, &run, &agent, &driver, asked, &hash);
+    let about = About { agent: &agent, driver: &driver, asked, resumed: resumed.as_ref() };
+    let kept = prepare(context, service, &caller, &run, &about);
     let started = kept.and_then(|place| {
-        let (job, log) = (place.job(), place.keeper_log());
-        process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
-        Ok(place)
+        let pid = keep(context, program, &place)?;
+        Ok((place, pid))
     });
     match started {
-        Ok(place) => Ok(Started { run, place }),
+        Ok((place, pid)) => Ok(Started { run, place, pid }),
         Err(refusal) => {
             give_up(service, &caller, &run, &refusal);
             Err(refusal)
         }
     }
+}
+
+/// Refuses, before anything is reserved, what could not be started or paid for.
+fn can_start(
+    context: &Context,
+    driver: &Driver,
+    settings: &AgentSettings,
+    model: Option<&str>,
+) -> Result<(), Refusal> {
+    if driver.is_set {
+        context.require_trust(&driver.key(), &driver.power())?;
+    }
+    let environment = context.environment();
+    let program = driver.command.first().map(String::as_str).unwrap_or_default();
+    if !launch::program_exists(environment, &context.root.dir, program) {
+        let message = format!("there is no program {program:?} for the driver {}", driver.name);
+        return Err(Refusal::new(Code::CouldNotRun, message).hint(format!(
+            "install it, or set [drivers.{}] command in .comity/config.toml",
+            driver.name
+        )));
+    }
+    launch::credentials(environment, driver, &settings.env_pass)?;
+    // Claude Code and commands say what they cost; the price list counts for Codex alone.
+    if driver.kind == DriverKind::Codex && !context.config.allows_unpriced()? {
+        let model = model.unwrap_or("the default model");
+        if context.config.price(model, Tokens::default()).is_none() {
+            let message = format!("nobody knows the price of {model}");
+            return Err(Refusal::new(Code::UnpricedModel, message).detail("model", model));
+        }
+    }
+    Ok(())
+}
+
+/// Starts the keeper of a run whose files are there.
+pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Result<u32, Refusal> {
+    let (job, log) = (place.job(), place.keeper_log());
+    process::start_keeper(program, WORD, &job, &context.root.dir, &log)
 }
 
 fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
@@ -126,7 +223,11 @@ fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> 
 }
 
 /// Makes the task of a run that names none.
-fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal> {
+fn new_task(
+    agent: &Agent,
+    prompt: Option<&str>,
+    answers: Option<String>,
+) -> Result<Box<NewTask>, Refusal> {
     let prompt = prompt.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
         Refusal::input("a run needs a task or a prompt")
             .hint("name a task, or say what is to be done")
@@ -138,42 +239,69 @@ fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal
         title,
         description: prompt.to_owned(),
         deliverable,
+        context: answers.map(|id| ("answers".to_owned(), id.into())).into_iter().collect(),
         ..NewTask::default()
     }))
 }
 
-#[expect(clippy::too_many_arguments, reason = "all of it goes into the files of one run")]
+/// What the files of a run are made of.
+struct About<'a> {
+    agent: &'a Agent,
+    driver: &'a Driver,
+    asked: &'a Asked,
+    resumed: Option<&'a Resumed>,
+}
+
 fn prepare(
     context: &Context,
     service: &Service,
     caller: &Caller,
     run: &RunView,
-    agent: &Agent,
-    driver: &Driver,
-    asked: &Asked,
-    hash: &str,
+    about: &About<'_>,
 ) -> Result<RunPlace, Refusal> {
+    let About { agent, driver, asked, resumed } = *about;
     let id = run.id.clone().unwrap_or_default();
     let task = run.task.clone().unwrap_or_default();
     let place = RunPlace::of(context, &id)?;
     place.make()?;
     let task: TaskView = service.call::<op::TaskShow>(caller, ById { id: task })?.task;
-    let mark: String = format!("text-{}", hash.chars().take(MARK_CHARS).collect::<String>());
-    let text = prompt::prompt(agent, &task, asked.prompt.as_deref(), &context.root.dir, &mark);
+    resumed.map_or(Ok(()), |resumed| resumed.hand_over(&place))?;
+    let mark: String =
+        format!("text-{}", launch::random()?.chars().take(MARK_CHARS).collect::<String>());
+    let wanted = ListMemories { limit: Some(prompt::MEMORIES_MAX), ..ListMemories::default() };
+    let memories = service.call::<op::MemoryList>(caller, wanted)?.memories;
+    let text = prompt::prompt(&Told {
+        agent,
+        task: &task,
+        stage: run.stage,
+        given: asked.prompt.as_deref(),
+        header: resumed.map(|resumed| resumed.header.as_str()),
+        memories: &memories,
+        root: &context.root.dir,
+        base: run.base.as_deref().unwrap_or("HEAD"),
+        branch: run.branch.as_deref().unwrap_or("that is checked out"),
+        mark: &mark,
+    });
     let write = |path: &Path, bytes: &[u8]| {
         std::fs::write(path, bytes).map_err(|error| failed(path, &error))
     };
     write(&place.prompt(), text.as_bytes())?;
+    let settings = context.config.agent(&agent.name)?;
     let job = Job {
         root: context.root.dir.to_string_lossy().into_owned(),
         store: context.store_url(),
         repo: context.repo.to_string(),
         run: id,
         identity: run.identity.clone().unwrap_or_default(),
+        kind: driver.kind,
         argv: driver.command.clone(),
         env: driver.env.clone(),
-        env_pass: context.config.agent(&agent.name)?.env_pass,
-        writable: agent.writable,
+        env_pass: settings.env_pass,
+        allow: settings.allow,
+        max_turns: asked.max_turns.or(agent.max_turns),
+        resume: resumed.and_then(|resumed| resumed.session.clone()),
+        asked: asked.prompt.clone(),
+        agent: agent.clone(),
     };
     let json = serde_json::to_vec_pretty(&job)
         .map_err(|error| Refusal::new(Code::Internal, format!("a job: {error}")))?;
@@ -192,6 +320,7 @@ fn give_up(service: &Service, caller: &Caller, run: &RunView, refusal: &Refusal)
         wip: None,
         report_kind: None,
         steps: Vec::new(),
+        said: Map::new(),
     };
     let change = RunChange::End(Box::new(end));
     let Some(id) = run.id.clone() else { return };

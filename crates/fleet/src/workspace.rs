@@ -2,6 +2,7 @@
 
 use crate::place::{failed, home, private_dir};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::view::RunView;
 use comity_guard::git::{Git, snapshot};
 use comity_project::Context;
 use rustix::fs::{FlockOperation, flock};
@@ -75,7 +76,8 @@ impl Workspace {
     /// compared is what the run itself did, and further commits on the branch of
     /// the task where nothing is under way.
     fn follow(&self, context: &Context) {
-        let (git, root) = (self.git(), Git::at(&self.common));
+        let root = Git::at(&self.common);
+        let Some(git) = self.plain() else { return };
         for branch in self.base_branches(context, &root) {
             if let Some(tip) = root.commit(&branch) {
                 let there = format!("refs/remotes/origin/{branch}");
@@ -94,14 +96,16 @@ impl Workspace {
     }
 
     fn is_clean(&self) -> bool {
-        let status = self.git().output(&["status", "--porcelain"]);
+        let status = self.plain().and_then(|git| git.output(&["status", "--porcelain"]));
         status.is_some_and(|output| output.status.success() && output.stdout.is_empty())
     }
 
     /// Lists the files that the run changed, those that git does not know yet left aside.
     pub(crate) fn changed(&self) -> Vec<String> {
         let Some(began) = &self.began else { return Vec::new() };
-        let output = self.git().output(&["diff", "--name-only", "-z", began]);
+        // Who made git unable to tell has changed something.
+        let Some(git) = self.plain() else { return vec![".git/config".to_owned()] };
+        let output = git.output(&["diff", "--name-only", "-z", began]);
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         text.unwrap_or_default()
             .split('\0')
@@ -112,6 +116,11 @@ impl Workspace {
 
     fn git(&self) -> Git {
         Git::at(&self.tree)
+    }
+
+    /// Returns git without the filters that the agent may have set: they would run outside of its walls.
+    fn plain(&self) -> Option<Git> {
+        self.git().without_filters()
     }
 
     fn create(&self, context: &Context, base: &str) -> Result<(), Refusal> {
@@ -163,6 +172,18 @@ impl Workspace {
 
     pub(crate) fn head(&self) -> Option<String> {
         self.git().commit("HEAD")
+    }
+
+    /// Lists the commits since another one, the oldest first, with the first line of each message.
+    pub(crate) fn commits_since(&self, last: Option<&str>) -> Vec<(String, String)> {
+        let range = last.map_or_else(|| "HEAD".to_owned(), |last| format!("{last}..HEAD"));
+        let args =
+            ["log", "--reverse", "--first-parent", "--max-count=200", "--format=%H %s", &range];
+        let output = self.git().output(&args).filter(|output| output.status.success());
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let lines = text.unwrap_or_default();
+        let pairs = lines.lines().filter_map(|line| line.split_once(' '));
+        pairs.map(|(sha, subject)| (sha.to_owned(), subject.to_owned())).collect()
     }
 
     /// Keeps the files as they are now reachable in the work tree's repository. Tells whether something changed.
@@ -237,4 +258,28 @@ pub(crate) fn base_commit(context: &Context, named: Option<&str>) -> Result<Stri
     names.map(|name| git.commit(name)).find_map(|found| found).ok_or_else(|| {
         could_not("find a commit to begin with").hint("commit something first, or name a commit")
     })
+}
+
+/// Returns what a run changed: its files as they are now while it lives, else as they were kept last.
+pub fn diff(context: &Context, run: &RunView) -> Result<String, Refusal> {
+    let nothing =
+        || could_not("find what the run changed").hint("a run on another host shows it there");
+    let id = run.id.clone().unwrap_or_default();
+    let base = run.base.clone().unwrap_or_else(|| "HEAD".to_owned());
+    let tree = run.workspace.as_ref().map(PathBuf::from).filter(|tree| tree.join(".git").is_dir());
+    let root = Git::at(&context.root.dir);
+    let kept = |what: &str| root.commit(&format!("refs/comity/run/{id}/{what}"));
+    let output = match tree.filter(|_| run.state.is_live()) {
+        Some(tree) => {
+            // What git does not know yet is shown, too.
+            let now = snapshot(&tree, &id)?;
+            Git::at(&tree).output(&["diff", &base, &now])
+        }
+        None => {
+            let last = kept("wip").or_else(|| kept("head")).ok_or_else(nothing)?;
+            root.output(&["diff", &base, &last])
+        }
+    };
+    let output = output.filter(|output| output.status.success()).ok_or_else(nothing)?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -21,6 +21,22 @@ pub struct Around<'a> {
     pub reviewer: Option<&'a str>,
 }
 
+/// What of a task is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    pub status: Status,
+    /// Whether somebody is expected to go on with it.
+    pub is_expected_back: bool,
+    pub attempts: u32,
+}
+
+impl Standing {
+    pub fn of(task: &Task) -> Standing {
+        let is_expected_back = task.preferred.is_some();
+        Standing { status: task.status, is_expected_back, attempts: task.attempts }
+    }
+}
+
 /// What must be done so that an issue shows its task: single steps, none of which touches what others set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
@@ -49,9 +65,9 @@ pub fn is_ace(dialect: &Dialect) -> bool {
 ///
 /// A task whose questions were answered goes on soon, so it shows as under way while its last worker is expected. A task
 /// that failed and will be tried again waits, in the words of a protocol that knows no failure.
-pub fn shown(task: &Task, row: &IssueRow, around: &Around<'_>) -> Status {
+pub fn shown(task: Standing, row: &IssueRow, around: &Around<'_>) -> Status {
     let until = Timestamp::from_ms(row.answered_at).plus(around.ttl);
-    let is_expected = row.answered_at > 0 && task.preferred.is_some() && around.now < until;
+    let is_expected = row.answered_at > 0 && task.is_expected_back && around.now < until;
     match task.status {
         Status::Queued if is_expected => Status::InProgress,
         Status::Failed if task.attempts < around.max_attempts && !is_ace(around.dialect) => {
@@ -61,7 +77,7 @@ pub fn shown(task: &Task, row: &IssueRow, around: &Around<'_>) -> Status {
     }
 }
 
-pub fn steps(task: &Task, row: &IssueRow, around: &Around<'_>) -> Steps {
+pub fn steps(task: Standing, row: &IssueRow, around: &Around<'_>) -> Steps {
     let status = shown(task, row, around);
     let change = around.dialect.change(&row.seen.labels, status);
     let is_closed = row.seen.closed;

@@ -146,7 +146,7 @@ mod tests {
         assert!(none.contains("# AGENT TASK CONTRACT"), "{none}");
         let bad = CONTRACT.replace("role: dev", "role: [x");
         let bad = new_task(&issue(&bad, &[]), &Dialect::neo()).unwrap_err();
-        assert!(bad.contains("- 5:") || bad.contains("- 6:"), "{bad}");
+        assert!(bad.contains("\n- 7:5: "), "{bad}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod auth;
 mod bus;
+pub mod claims;
 mod client;
 mod desired;
 mod doctor;
@@ -23,6 +24,8 @@ mod rows;
 mod setup;
 mod sync;
 mod text;
+#[cfg(test)]
+mod walk;
 mod watch;
 
 pub use bus::Github;

@@ -15,6 +15,7 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_engine::Caller;
 use comity_project::github::is_repository;
+use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::{ResultContract, TaskContract, fenced};
 use serde_json::{Value, json};
 
@@ -87,6 +88,7 @@ fn one(
     let mut row = bus.rows.issue(&key.to_string());
     row.task = Some(task.id.to_string());
     row.own_text = Some(text::hash(&issue.title, &issue.body));
+    row.own_mark = Some(mark);
     row.seen.title.clone_from(&issue.title);
     row.seen.labels = issue.label_names();
     row.seen.closed = issue.state == "closed";
@@ -121,14 +123,21 @@ fn find(bus: &mut Bus, repository: &str, mark: &str) -> Result<Option<Issue>, Re
     Ok(issues.into_iter().find(|issue| own(issue)))
 }
 
-fn make(bus: &mut Bus, task: &Task, repository: &str, mark: &str) -> Result<Issue, Refusal> {
-    let dialect = bus.dialect(repository);
-    let body = if is_ace(&dialect) {
+/// Writes a task as the title and the body of an issue.
+pub(crate) fn issue_text(task: &Task, dialect: &Dialect, mark: &str) -> (String, String) {
+    let body = if is_ace(dialect) {
         let needs: String = task.requirements.iter().map(|one| format!("\n- {one}")).collect();
         format!("{}{}{needs}", task.description, if needs.is_empty() { "" } else { "\n" })
     } else {
         fenced(&TaskContract::of_task(task).render())
     };
+    let title: String = task.title.chars().take(TITLE_CHARS_MAX).collect();
+    (text::outgoing(&title), text::marked(&text::outgoing(&body), &[mark.to_owned()]))
+}
+
+fn make(bus: &mut Bus, task: &Task, repository: &str, mark: &str) -> Result<Issue, Refusal> {
+    let dialect = bus.dialect(repository);
+    let (title, body) = issue_text(task, &dialect, mark);
     let mut labels: Vec<String> =
         dialect.mark(task.status).word.map(str::to_owned).into_iter().collect();
     labels.extend(task.role.and_then(|role| dialect.role_word(role)).map(str::to_owned));
@@ -140,9 +149,7 @@ fn make(bus: &mut Bus, task: &Task, repository: &str, mark: &str) -> Result<Issu
         labels.push(short_label(&format!("repo:{name}")));
     }
     labels.extend(task.labels.iter().filter(|label| label.chars().count() <= 50).cloned());
-    let title: String = task.title.chars().take(TITLE_CHARS_MAX).collect();
-    let body = text::marked(&text::outgoing(&body), &[mark.to_owned()]);
-    let body = json!({"title": text::outgoing(&title), "body": body, "labels": labels});
+    let body = json!({"title": title, "body": body, "labels": labels});
     let path = format!("/repos/{repository}/issues");
     match bus.client.send(Method::Post, &path, Some(&body), true) {
         Ok(answer) => Ok(model::one(&answer.body)),

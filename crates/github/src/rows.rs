@@ -96,7 +96,11 @@ pub struct IssueRow {
     pub claim: u64,
     /// Whether comity made the issue, and the hash of the text that it wrote last.
     pub own_text: Option<String>,
+    /// The mark of the issue that comity made.
+    pub own_mark: Option<String>,
     pub gone: bool,
+    /// When this engine took or renewed the ref of the issue, where claims are refs.
+    pub claim_ref: Option<i64>,
     /// What comity did there with an account that a person uses, too.
     pub wrote: BTreeSet<String>,
     /// What GitHub drops without a word: labels and assignees.

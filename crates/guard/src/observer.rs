@@ -86,6 +86,9 @@ impl Observer for GitObserver {
             observed.lease = Some(seen);
         }
         let Some(task) = look.task else { return Ok(seen) };
+        if look.wanted.plan {
+            observed.plan = plan_in_branch(&git, task);
+        }
         let is_code = task.deliverable == Deliverable::Code;
         let in_steps = matches!(look.request.command, Command::Several { .. });
         if let Some(given) = &look.wanted.work
@@ -145,6 +148,14 @@ impl Observer for GitObserver {
             git::let_go(tree, commit);
         }
     }
+}
+
+/// Returns the plan of a task, if the tip of its branch has it.
+fn plan_in_branch(git: &Git, task: &Task) -> Option<String> {
+    let path = task.context.get("plan_path")?.as_str()?;
+    let tip = git.branch_commit(task.branch.as_deref()?)?;
+    let found = git.line(&["cat-file", "-t", &format!("{tip}:{path}")])?;
+    (found == "blob").then(|| path.to_owned())
 }
 
 impl Blind {

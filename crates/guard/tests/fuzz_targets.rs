@@ -51,6 +51,7 @@ targets! {
     comment "../../../fuzz/fuzz_targets/comment.rs",
     contract "../../../fuzz/fuzz_targets/contract.rs",
     document "../../../fuzz/fuzz_targets/document.rs",
+    driver "../../../fuzz/fuzz_targets/driver.rs",
     event "../../../fuzz/fuzz_targets/event.rs",
     manifest "../../../fuzz/fuzz_targets/manifest.rs",
     pattern "../../../fuzz/fuzz_targets/pattern.rs",

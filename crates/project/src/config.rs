@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
-use crate::{fleet, merging};
+use crate::{fleet, merging, supervisor};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -56,6 +56,10 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
+    pub(crate) supervisor: supervisor::SupervisorTable,
+    pub(crate) ci: supervisor::CiTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -317,8 +321,7 @@ impl Config {
         Ok(Settings { policy, redact })
     }
 
-    /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
-    /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
+    /// Returns every value that needs the user's trust: commands and tokens. Whoever uses one calls `Context::require_trust`.
     pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
         let gates = self.gate_commands()?.into_iter().filter(|gate| !detect::is_own(gate));
         let gates = gates.map(|gate| {
@@ -331,6 +334,7 @@ impl Config {
             .chain(gates)
             .chain(self.driver_powers(root)?)
             .chain(self.github_powers(root))
+            .chain(self.ci_power(root)?)
             .collect())
     }
 
@@ -432,6 +436,10 @@ impl Config {
 
     fn permissions(&self) -> Result<BTreeSet<(Role, Verb)>, Problem> {
         let mut extra = BTreeSet::new();
+        // In this protocol whoever verifies a task closes it.
+        if self.speaks_a_dialect() && self.labels()?.name() == "neo" {
+            extra.insert((Role::Critic, Verb::Done));
+        }
         for (name, verbs) in &self.roles {
             let key = format!("roles.{name}");
             let role = Role::parse(name).map_err(|refusal| Problem::new(&key, refusal.message))?;

@@ -143,6 +143,16 @@ impl Context {
             Some(given) => RepoName::parse(&given)?,
             None => repo_name(&config, &root)?,
         };
+        // The keeper of a run knows who calls; nobody in the run is somebody else.
+        if environment.has("COMITY_RUN")
+            && environment.has("COMITY_SOCKET")
+            && asked.actor.is_some()
+        {
+            let own = environment.own("COMITY_AGENT").unwrap_or_default();
+            let message = format!("inside of a run you act as {own}, and as nobody else");
+            return Err(Refusal::new(Code::RoleForbidden, message)
+                .hint(Hint::default().say("leave ").mention("as").say(" out")));
+        }
         let fence_of_environment = fence_variable(environment)?;
         let (named, source) = match either(&asked.actor, "COMITY_AGENT")? {
             Some(named) if asked.actor.is_some() => (Some(named), Some("--as")),
@@ -305,6 +315,7 @@ impl Context {
             workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
             observer: self.observer.clone(),
             ran: None,
+            merge_gates: Vec::new(),
         }
     }
 

@@ -24,6 +24,7 @@ mod root;
 pub mod settings_file;
 pub mod setup;
 pub mod store;
+pub mod supervisor;
 pub mod trust;
 mod user;
 

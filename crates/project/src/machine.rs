@@ -87,6 +87,18 @@ impl Environment {
         self.own.get(name.as_ref() as &std::ffi::OsStr)?.to_str().map(str::to_owned)
     }
 
+    /// Returns the variables of the process with this name; a star at its end stands for any further characters.
+    pub fn like(&self, name: &str) -> Vec<(String, String)> {
+        let fits = |known: &str| match name.strip_suffix('*') {
+            Some(beginning) => known.starts_with(beginning),
+            None => known == name,
+        };
+        let text =
+            self.own.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let found = text.filter(|(name, value)| fits(name) && !value.is_empty());
+        found.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// Tells whether the process has a variable that is not empty, whatever its bytes are.
     pub fn has(&self, name: &str) -> bool {
         self.own.get(name.as_ref() as &std::ffi::OsStr).is_some_and(|value| !value.is_empty())

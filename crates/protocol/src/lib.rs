@@ -20,7 +20,7 @@ pub mod taskmaster;
 
 mod blocks;
 mod shape;
-mod test_claims;
+pub mod test_claims;
 
 /// A text on one line, with single spaces.
 fn one_line(text: &str) -> String {

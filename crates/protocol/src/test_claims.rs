@@ -22,7 +22,7 @@ struct Claims {
     unclear: bool,
 }
 
-pub(crate) fn claim(text: &str) -> Option<bool> {
+pub fn claim(text: &str) -> Option<bool> {
     let mut claims = Claims::default();
     for clause in
         without_thousands(&text.to_lowercase()).split([',', ';', '(', ')', '[', ']', '|', '\n'])

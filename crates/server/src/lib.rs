@@ -11,12 +11,14 @@ mod runtime;
 pub mod sessions;
 pub mod tokens;
 
-pub use http::{Listen, Listening, REMARKS_HEADER, link, serve};
+pub use http::{Listen, Listening, REMARKS_HEADER, RunDoor, link, serve};
 pub use mcp::{forward, serve_stdio};
 
+use comity_core::command::{Command, RunChange};
 use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::Service;
+use comity_core::run::run_of;
+use comity_engine::{Caller, Service};
 use comity_project::Context;
 
 /// One project, with its store open for many callers.
@@ -39,5 +41,13 @@ impl Served {
         }
         let service = context.shared_service()?;
         Ok(Served { context, service, in_run })
+    }
+
+    /// A run whose agent waits for an answer waits itself. One that cannot wait now goes on.
+    fn waits_for(&self, caller: &Caller, decision: &str) {
+        let Some(run) = run_of(&caller.actor).filter(|_| self.in_run) else { return };
+        let change = RunChange::Wait { decision: decision.to_owned() };
+        let command = Command::RunChange { id: run.to_string(), change };
+        drop(self.service.run(caller, command));
     }
 }

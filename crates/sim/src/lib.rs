@@ -7,10 +7,12 @@
 mod audit;
 mod chance;
 mod crew;
+mod fleet;
 mod shared;
 mod wishes;
 mod world;
 
 pub use audit::Violation;
+pub use fleet::{FleetPlan, FleetReport, run_fleet};
 pub use shared::run_shared;
 pub use world::{Beside, Plan, Report, run};

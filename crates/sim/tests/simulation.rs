@@ -5,7 +5,7 @@
     reason = "tests run real processes and read what they are told by the environment"
 )]
 
-use comity_sim::{Beside, Plan, run, run_shared};
+use comity_sim::{Beside, FleetPlan, Plan, run, run_fleet, run_shared};
 use comity_store::test_server::empty_store;
 
 /// Seeds that once found something stay here for good.
@@ -25,6 +25,16 @@ fn times() -> u64 {
 fn hundreds_of_agents_break_no_property_over_the_model() {
     for seed in 1..=6 * times() {
         hold(&Plan { seed, agents: 300, steps: 700, beside: Beside::Nothing });
+    }
+}
+
+#[test]
+fn a_fleet_doubles_nothing_holds_nothing_and_leaves_nothing_undone() {
+    for seed in 1..=2 * times() {
+        let plan = FleetPlan { seed, beats: 120, tickets: 12 };
+        let report = run_fleet(&plan).unwrap_or_else(|found| panic!("{plan:?}: {found}"));
+        println!("{plan:?}: {report:?}");
+        assert!(report.done > 0 && report.runs > 20 && report.seats > 1, "{plan:?}: {report:?}");
     }
 }
 

@@ -105,7 +105,12 @@ pub(crate) fn fold_case(counters: &Counters) -> i64 {
     counters.fold_case.map_or(0, |folds| if folds { FOLDS_CASE } else { KEEPS_CASE })
 }
 
-/// Reads the counters of a repository from six columns.
+/// Writes who sits where in a repository.
+pub(crate) fn seats(counters: &Counters) -> String {
+    serde_json::to_string(&counters.seats).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// Reads the counters of a repository from seven columns.
 pub(crate) fn counters<R: Columns>(row: &R, at: usize) -> Result<Counters, R::Error> {
     Ok(Counters {
         tasks: number(row, at)?,
@@ -117,6 +122,7 @@ pub(crate) fn counters<R: Columns>(row: &R, at: usize) -> Result<Counters, R::Er
             0 => None,
             set => Some(set == FOLDS_CASE),
         },
+        seats: entity(row, at + 6)?,
     })
 }
 

@@ -21,7 +21,7 @@ pub struct RunArgs {
 /// Options of `run AGENT`.
 #[derive(Debug, Args)]
 pub struct StartArgs {
-    /// The agent: architect, developer, reviewer or scout
+    /// The agent, such as architect, developer, reviewer or scout
     #[arg(value_name = "AGENT")]
     pub agent: Option<String>,
     /// What is to be done; - reads standard input
@@ -45,7 +45,7 @@ pub struct StartArgs {
     /// Further facts about the run, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub meta: Option<String>,
-    /// A driver of the settings, which starts the agent
+    /// The driver that starts the agent: claude, codex, or one of the settings
     #[arg(long, value_name = "NAME")]
     pub driver: Option<String>,
     /// The model of the agent
@@ -54,6 +54,15 @@ pub struct StartArgs {
     /// The most US dollars that the run may cost
     #[arg(long, value_name = "N", value_parser = dollars)]
     pub budget: Option<Usd>,
+    /// The most turns that the agent may take
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u32>,
+    /// Start a developer although the plan of the task is not ready; only a person may, with a reason
+    #[arg(long, requires = "reason")]
+    pub skip_design: bool,
+    /// Explain why the plan is not needed
+    #[arg(long, value_name = "TEXT", value_parser = text, requires = "skip_design")]
+    pub reason: Option<String>,
     /// Wait for the end of the run; exit with 3 unless it succeeded
     #[arg(long)]
     pub wait: bool,
@@ -64,6 +73,11 @@ pub struct StartArgs {
 pub enum RunCommand {
     #[command(about = help::<op::RunShow>(), after_help = "Example:\n  comity run show R1")]
     Show {
+        /// The id of the run
+        id: String,
+    },
+    #[command(about = help::<op::RunWhy>(), after_help = "Example:\n  comity run why R1")]
+    Why {
         /// The id of the run
         id: String,
     },
@@ -94,13 +108,33 @@ pub enum RunCommand {
         #[arg(long, value_name = "TEXT", value_parser = text)]
         reason: Option<String>,
     },
-    #[command(about = help::<op::RunResume>(), after_help = "Example:\n  comity run resume R1")]
+    /// Continue a paused run, or start a run that goes on where another one failed
+    #[command(
+        after_help = "A run that failed, was stopped or lost goes on in a new run: on the same task, branch and work tree. The new \
+        agent is told which steps are done. It takes up the session of the old one once, if the agent itself was not at fault.\n\n\
+        Example:\n  comity run resume R1"
+    )]
     Resume {
         /// The id of the run
         id: String,
         /// Begin a new session of the agent
         #[arg(long)]
         fresh: bool,
+    },
+    /// Say something to the agent of a run while it works
+    #[command(after_help = "Example:\n  comity run steer R1 'Leave the tests of the parser alone'")]
+    Steer {
+        /// The id of the run
+        id: String,
+        /// What to say; - reads standard input
+        #[arg(value_parser = text, allow_hyphen_values = true)]
+        text: String,
+    },
+    /// Show what a run changed, as a diff against the commit that it began with
+    #[command(after_help = "Example:\n  comity run diff R1")]
+    Diff {
+        /// The id of the run
+        id: String,
     },
 }
 

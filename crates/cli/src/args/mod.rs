@@ -19,11 +19,13 @@ mod neo;
 mod post;
 mod serve;
 mod shorthand;
+mod supervise;
 mod task;
 mod task_fields;
 mod team;
 mod values;
 mod with;
+mod workspace;
 
 pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
 pub use config::ConfigCommand;
@@ -40,19 +42,21 @@ pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
-    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
-    NeoTask,
+    NeoAbout, NeoAsk, NeoCommand, NeoCost, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory,
+    NeoRun, NeoRuns, NeoShown, NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
+pub use supervise::SuperviseArgs;
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
 };
 pub use task_fields::{CreateArgs, UpdateArgs};
-pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
+pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
+pub use workspace::WorkspaceCommand;
 
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -211,6 +215,9 @@ pub enum Command {
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
+    /// Look after the work trees of runs
+    #[command(subcommand, after_help = "Example:\n  comity workspace list")]
+    Workspace(Deferred<WorkspaceCommand>),
     /// Merge approved work: show the queue, work through it, and look for coming conflicts
     #[command(subcommand, after_help = "Example:\n  comity merge run")]
     Merge(Deferred<MergeCommand>),
@@ -257,6 +264,12 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Dispatch agents for what the rules say is due, until it is told to stop
+    #[command(
+        after_help = "The rules are a table: docs/reference/supervisor.md. A project changes rows of it in .comity/supervisor.toml.\n\n\
+        Examples:\n  comity supervise --dry-run\n  comity supervise --once\n  comity supervise --detach"
+    )]
+    Supervise(Box<SuperviseArgs>),
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Run once instead of continuously

@@ -32,6 +32,103 @@ pub enum NeoCommand {
     /// Show events with the flags of `neo logs`
     #[command(after_help = "Example:\n  comity neo logs 3f2a91bc --short")]
     Logs(NeoLogs),
+    /// Start an agent with the flags of `neo run`
+    #[command(
+        after_help = "Example:\n  comity neo run developer --prompt 'Add a retry' --branch feat/retry"
+    )]
+    Run(Box<NeoRun>),
+    /// List runs with the flags of `neo runs`
+    #[command(after_help = "Example:\n  comity neo runs --short")]
+    Runs(NeoRuns),
+    /// Show costs with the flags of `neo cost`
+    #[command(after_help = "Example:\n  comity neo cost --short")]
+    Cost(NeoCost),
+    /// Hand a task to the supervisor with the flags of `neo do`
+    #[command(after_help = "Example:\n  comity neo do 'Fix the login'")]
+    Do {
+        /// What is to be done
+        task: Option<String>,
+        /// Accepted and ignored: the supervisor runs by itself
+        #[arg(short, long)]
+        detach: bool,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+}
+
+/// neo's flag for JSON.
+#[derive(Clone, Debug, Default, Args)]
+pub struct NeoOutput {
+    /// Print neo's own JSON: json
+    #[arg(long, value_name = "FORM")]
+    pub output: Option<String>,
+}
+
+impl NeoOutput {
+    pub fn is_json(&self) -> bool {
+        self.output.as_deref() == Some("json")
+    }
+}
+
+/// `neo run`
+#[derive(Debug, Args)]
+pub struct NeoRun {
+    /// The agent
+    pub agent: Option<String>,
+    /// What is to be done
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+    /// The branch to work on
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// How urgent it is: critical, high, medium or low
+    #[arg(long, value_name = "PRIORITY", default_value = "medium")]
+    pub priority: String,
+    /// Further facts about the run, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub meta: Option<String>,
+    /// What becomes of the branch: pr or branch
+    #[arg(long, value_name = "STRATEGY")]
+    pub git_strategy: Option<String>,
+    /// Go on in the background; this is so without the flag
+    #[arg(short, long)]
+    pub detach: bool,
+    /// Wait for the end of the run
+    #[arg(long, short = 's', visible_alias = "no-detach")]
+    pub sync: bool,
+    #[command(flatten)]
+    pub form: NeoOutput,
+}
+
+/// `neo runs`
+#[derive(Debug, Args)]
+pub struct NeoRuns {
+    /// The run: neo's id or its beginning, or comity's id
+    pub id: Option<String>,
+    /// Show only the last runs
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Show only runs with this status: running, paused, completed, failed or blocked
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<String>,
+    /// Print one short line a run
+    #[arg(long)]
+    pub short: bool,
+    #[command(flatten)]
+    pub form: NeoOutput,
+}
+
+/// `neo cost`
+#[derive(Debug, Args)]
+pub struct NeoCost {
+    /// Print one line, for a status bar
+    #[arg(long)]
+    pub short: bool,
+    /// Show all days; this is so without the flag
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub form: NeoOutput,
 }
 
 /// The one supervisor that a project has; the name is taken and has no effect.

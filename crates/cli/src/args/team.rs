@@ -97,6 +97,9 @@ pub enum AgentCommand {
     },
     #[command(about = help::<op::AgentHeartbeat>(), after_help = "Example:\n  comity agent heartbeat")]
     Heartbeat,
+    /// Look at the agents that runs are started with: those of comity, and those that the project defines
+    #[command(subcommand)]
+    Define(DefineCommand),
     #[command(about = help::<op::AgentSuggest>(), after_help = "Example:\n  comity agent suggest --label rust --role critic")]
     Suggest {
         /// A label of the work; agents with this skill come first (repeatable)
@@ -163,4 +166,24 @@ pub enum Verdict {
     Pass,
     /// The work failed the gate
     Fail,
+}
+
+/// What can be done with definitions of agents.
+#[derive(Debug, Subcommand)]
+pub enum DefineCommand {
+    /// List the agents
+    #[command(
+        after_help = "A file .comity/agents/NAME.yml or .neo/agents/NAME.yml defines an agent, or changes one of comity's.\n\n\
+        Example:\n  comity agent define list"
+    )]
+    List,
+    /// Show an agent with its prompt
+    #[command(after_help = "Example:\n  comity agent define show developer")]
+    Show {
+        /// The name of the agent
+        name: String,
+    },
+    /// Check the definitions of the project; exit with 3 if one cannot be used
+    #[command(after_help = "Example:\n  comity agent define check")]
+    Check,
 }

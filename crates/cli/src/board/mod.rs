@@ -187,7 +187,7 @@ impl Board<'_> {
                     Then::Nothing => {}
                     Then::End => return Ok(0),
                     Then::Open(task) => self.open(&task, &mut state),
-                    Then::Answer { id, answer } => self.answer(id, answer, &mut state),
+                    Then::Answer { id, answer } => self.answer(&id, &answer, &mut state),
                 },
                 Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Told::End(signal)) => return Ok(signal),
@@ -223,17 +223,17 @@ impl Board<'_> {
             .service
             .call::<op::TaskPanel>(&self.context.caller(), ById { id: task.to_owned() });
         match asked.and_then(scene::safe) {
-            Ok(panel) => state.open_task(panel),
+            Ok(panel) => state.open_task(&panel),
             Err(refusal) => state.say(&refusal.message),
         }
     }
 
-    fn answer(&self, id: String, answer: String, state: &mut State) {
-        let input = AnswerDecision { id: id.clone(), answer: answer.clone() };
+    fn answer(&self, id: &str, answer: &str, state: &mut State) {
+        let input = AnswerDecision { id: id.to_owned(), answer: answer.to_owned() };
         let caller = self.context.caller();
         match Handler::<op::DecisionAnswerOne>::handle(self.service, &caller, input) {
             Ok(_) => {
-                state.answered(&id, &answer);
+                state.answered(id, answer);
                 self.changed.store(true, Ordering::SeqCst);
             }
             Err(refusal) => state.say(&refusal.message),

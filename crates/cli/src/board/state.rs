@@ -84,8 +84,8 @@ impl State {
         self.said = Some(words.to_owned());
     }
 
-    pub fn open_task(&mut self, panel: PanelAnswer) {
-        self.mode = Mode::Over(Popup::task(&panel));
+    pub fn open_task(&mut self, panel: &PanelAnswer) {
+        self.mode = Mode::Over(Popup::task(panel));
     }
 
     pub fn answered(&mut self, id: &str, answer: &str) {

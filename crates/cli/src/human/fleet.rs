@@ -9,6 +9,7 @@ use comity_core::money::Usd;
 use comity_core::run::RunState;
 use comity_core::view::{BudgetState, RunView};
 use comity_fleet::LogLine;
+use std::fmt::Write;
 
 fn style(state: RunState) -> Ink {
     match state {
@@ -195,4 +196,39 @@ pub fn budgets(answer: &BudgetsAnswer, screen: &Screen) -> String {
         ]);
     }
     table.render(screen)
+}
+
+/// An agent with its prompt.
+pub fn definition(agent: &comity_fleet::Agent) -> String {
+    let writes = if agent.writable { "writes" } else { "reads only" };
+    let mut text = format!("{}  {}\n", agent.name, agent.description);
+    let _ = writeln!(text, "  stage   {}, {writes}", agent.stage);
+    let _ = writeln!(text, "  model   {}", agent.model.as_deref().unwrap_or("that of the driver"));
+    let _ = writeln!(text, "  tools   {}", agent.tools.join(", "));
+    if !agent.agents.is_empty() {
+        let names: Vec<&str> = agent.agents.keys().map(String::as_str).collect();
+        let _ = writeln!(text, "  agents  {}", names.join(", "));
+    }
+    let _ = writeln!(text, "  from    {}", agent.file.as_deref().unwrap_or("comity"));
+    let _ = write!(text, "\n{}\n", agent.prompt);
+    text
+}
+
+/// All agents, and the definitions that cannot be used.
+pub fn definitions(agents: &[comity_fleet::Agent], bad: &[comity_fleet::BadAgent]) -> String {
+    let mut text = String::new();
+    for agent in agents {
+        let from = agent.file.as_deref().unwrap_or("comity");
+        let _ = writeln!(
+            text,
+            "{:<12} {:<8} {:<10} {from}",
+            agent.name,
+            agent.stage.as_str(),
+            agent.model.as_deref().unwrap_or("-")
+        );
+    }
+    for one in bad {
+        let _ = writeln!(text, "{}: {}", one.file, one.problems.join("; "));
+    }
+    text
 }

@@ -5,7 +5,7 @@ use super::table::{Table, plain};
 use super::words::{BAD, BOLD, DIM, GOOD, WARN, ago, count, paint, short_sha};
 use comity_api::{MergeQueueAnswer, MergeRunAnswer, ReleaseAnswer};
 use comity_core::merging::Probe;
-use comity_fleet::ProbesAnswer;
+use comity_fleet::{ProbesAnswer, SpacesAnswer};
 
 pub fn queue(answer: &MergeQueueAnswer, screen: &Screen) -> String {
     if answer.queue.is_empty() && screen.terminal {
@@ -68,4 +68,26 @@ pub fn release(answer: &ReleaseAnswer, _: &Screen) -> String {
     let made = if answer.made { "" } else { " (the tag was there)" };
     let list: String = answer.tasks.iter().map(|id| format!("  {id}\n")).collect();
     format!("{tag} is {sha}{made}, with {tasks}\n{list}")
+}
+
+pub fn spaces(answer: &SpacesAnswer, screen: &Screen) -> String {
+    if answer.workspaces.is_empty() {
+        return "No work trees of runs.\n".to_owned();
+    }
+    let mut table = Table::new(&["RUN", "TASK", "BRANCH", "STATE", "PATH"], "PATH");
+    for one in &answer.workspaces {
+        let state = match (&one.why, one.dirty) {
+            (Some(why), _) => why.clone(),
+            (None, true) => "removable, with uncommitted files".to_owned(),
+            (None, false) => "removable".to_owned(),
+        };
+        table.row(vec![
+            (one.run.clone().unwrap_or_default(), BOLD),
+            plain(one.task.clone().unwrap_or_default()),
+            plain(one.branch.clone().unwrap_or_default()),
+            plain(state),
+            plain(one.path.clone()),
+        ]);
+    }
+    table.render(screen)
 }

@@ -13,6 +13,7 @@ pub mod post;
 pub mod settings;
 pub mod status;
 pub mod story;
+pub mod supervise;
 mod table;
 pub mod task;
 pub mod team;

@@ -8,19 +8,22 @@ use crate::human;
 use crate::output::{self, Reply};
 use comity_api::{
     ById, ClearBudget, CostFilter, Nothing, PauseRun, ResumeRun, RunAnswer, RunFilter, RunLogsOf,
-    StopRun, op,
+    StopRun, WriteNote, op,
 };
 use comity_core::command::NewBudget;
 use comity_core::hint::{op as operation, say};
 use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
-use comity_engine::Handler;
-use comity_fleet::{Asked, Job, RunOutputs};
+use comity_engine::{Caller, Handler};
+use comity_fleet::{Asked, Job, RunOutputs, RunPlace, Surroundings};
 use comity_guard::GitObserver;
 use comity_project::store::Access;
 use comity_project::{Context, plain_file};
+use comity_server::{RunDoor, Served};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -29,6 +32,7 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
     let Some(command) = args.command else { return start(context, args.start) };
     match command {
         RunCommand::Show { id } => show::<op::RunShow>(context, ById { id }, human::fleet::run),
+        RunCommand::Why { id } => show::<op::RunWhy>(context, ById { id }, human::supervise::why),
         RunCommand::Logs { id, follow } => logs(context, &id, follow, json),
         RunCommand::Stop { id, now, reason } => {
             execute::<op::RunStop>(context, StopRun { id, now, reason }, human::fleet::line)
@@ -36,10 +40,64 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
         RunCommand::Pause { id, reason } => {
             execute::<op::RunPause>(context, PauseRun { id, reason }, human::fleet::line)
         }
-        RunCommand::Resume { id, fresh } => {
-            execute::<op::RunResume>(context, ResumeRun { id, fresh }, human::fleet::line)
-        }
+        RunCommand::Resume { id, fresh } => resume(context, id, fresh),
+        RunCommand::Steer { id, text } => steer(context, id, &text),
+        RunCommand::Diff { id } => diff(context, id, json),
     }
+}
+
+/// A paused run goes on; one that has ended goes on in another one.
+fn resume(context: &Context, id: String, fresh: bool) -> Result<Reply, Refusal> {
+    let run = context.ask::<op::RunShow>(ById { id: id.clone() })?.run;
+    if run.state.is_live() {
+        return execute::<op::RunResume>(context, ResumeRun { id, fresh }, human::fleet::line);
+    }
+    let service = context.service(Access::Write)?;
+    let program = crate::env::program()?;
+    let started = comity_fleet::resume(context, &service, &program, &id, fresh)?;
+    Ok(Reply::new(RunAnswer { run: started.run }, human::fleet::line))
+}
+
+/// Says something to an agent. The log of the project has it, too.
+fn steer(context: &Context, id: String, text: &str) -> Result<Reply, Refusal> {
+    let answer = context.ask::<op::RunShow>(ById { id })?;
+    let run = &answer.run;
+    let id = run.id.clone().unwrap_or_default();
+    if !run.state.is_live() || run.state == RunState::Queued {
+        let message = format!("{id} is {}, and nobody listens", run.state);
+        return Err(Refusal::new(Code::InvalidTransition, message).detail("run", id.as_str()));
+    }
+    if !comity_fleet::is_here(context, &id)? {
+        let host = run.host.clone().unwrap_or_default();
+        let message = format!("{id} runs on the host {host}");
+        return Err(Refusal::new(Code::InvalidTransition, message).hint("say it there"));
+    }
+    let note = WriteNote {
+        kind: "action".to_owned(),
+        text: format!("to {id}: {text}"),
+        task: run.task.clone(),
+        paths: Vec::new(),
+    };
+    context.service(Access::Write)?.call::<op::Note>(&context.caller(), note)?;
+    comity_fleet::steer(&RunPlace::of(context, &id)?, text)?;
+    Ok(Reply::new(answer, human::fleet::line))
+}
+
+#[derive(Serialize, Deserialize)]
+struct DiffAnswer {
+    run: String,
+    diff: String,
+}
+
+fn diff(context: &Context, id: String, json: bool) -> Result<Reply, Refusal> {
+    let run = context.ask::<op::RunShow>(ById { id })?.run;
+    let diff = comity_fleet::diff(context, &run)?;
+    if json {
+        let answer = DiffAnswer { run: run.id.unwrap_or_default(), diff };
+        return Ok(Reply::new(answer, |answer, _| answer.diff.clone()));
+    }
+    drop(output::text(&diff));
+    Ok(Reply::printed())
 }
 
 /// How often somebody who waits looks at a run or at what it said.
@@ -73,6 +131,9 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         driver: args.driver,
         model: args.model,
         budget: args.budget,
+        max_turns: args.max_turns,
+        skip_design: args.skip_design.then_some(args.reason).flatten(),
+        ..Asked::default()
     };
     let service = context.service(Access::Write)?;
     let started = comity_fleet::start(context, &service, &crate::env::program()?, &asked)?;
@@ -156,11 +217,17 @@ pub fn keeper(job: &Path) -> Result<(), Refusal> {
     let base = context.config.base_branch().map(str::to_owned);
     let observer = |tree: &Path| GitObserver {
         tree: Some(tree.to_owned()),
-        base,
+        base: base.clone(),
         head_counts: true,
         is_comitys: Box::new(comity_bridge::by_comity(&context)),
     };
-    comity_fleet::keep(&context, &service, &job, &crate::env::program()?, observer)
+    let door = |socket: &Path, caller: Caller| -> Result<Box<dyn Any>, Refusal> {
+        let served = Served::open(context.clone(), true)?;
+        Ok(Box::new(RunDoor::open(served, socket, caller)?))
+    };
+    let program = crate::env::program()?;
+    let around = Surroundings { program: &program, observer: &observer, door: &door };
+    comity_fleet::keep(&context, &service, &job, &around)
 }
 
 pub(super) fn runs(context: &Context, args: RunsArgs) -> Result<Reply, Refusal> {

@@ -7,10 +7,14 @@ use crate::args::GithubCommand;
 use crate::env;
 use crate::human::github as words;
 use crate::output::{self, Reply};
-use comity_api::{ById, ImportIssues, Nothing, OfIssue, PublishTasks, SetupGithub, SyncGithub, op};
-use comity_core::refusal::Refusal;
-use comity_github::Github;
+use comity_api::{
+    ById, Claim, ImportIssues, Nothing, OfIssue, PublishTasks, SetupGithub, SyncGithub, TaskFilter,
+    op,
+};
+use comity_core::refusal::{Code, Refusal};
+use comity_github::{Github, claims};
 use comity_project::Context;
+use comity_project::github::Claims;
 use comity_project::store::Access;
 use std::net::SocketAddr;
 
@@ -67,6 +71,36 @@ pub(super) fn run(context: &Context, command: GithubCommand, json: bool) -> Resu
             call::<op::GithubForget>(&github, &caller, Nothing {}, words::forgotten)
         }
     }
+}
+
+/// Takes the ref of a task's issue, where engines share no store but GitHub; without a task, of the first ready one
+/// that no other engine has. Returns the task whose ref was taken.
+pub(super) fn take_ref(context: &Context, wish: &mut Claim) -> Result<Option<String>, Refusal> {
+    if context.config.github()?.claims != Claims::Refs {
+        return Ok(None);
+    }
+    let (github, caller) = (github(context, Access::Write)?, context.caller());
+    if let Some(id) = &wish.id {
+        return Ok(claims::take(&github, &caller, id)?.then(|| id.clone()));
+    }
+    let ready = TaskFilter { ready: true, ..TaskFilter::default() };
+    let tasks = github.service.call::<op::TaskList>(&caller, ready)?.tasks;
+    let mut refused = None;
+    for task in tasks {
+        match claims::take(&github, &caller, &task.id) {
+            Ok(taken) => {
+                wish.id = Some(task.id.clone());
+                return Ok(taken.then_some(task.id));
+            }
+            Err(refusal) if refusal.code == Code::ClaimedElsewhere => refused = Some(refusal),
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    refused.map_or(Ok(None), Err)
+}
+
+pub(super) fn give_back_ref(context: &Context, id: &str) -> Result<(), Refusal> {
+    claims::give_back(&github(context, Access::Write)?, &context.caller(), id)
 }
 
 /// Keeps GitHub and the store in step until a signal ends it.

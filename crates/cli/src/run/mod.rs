@@ -22,6 +22,7 @@ mod prime;
 mod serve;
 mod status;
 mod store;
+pub mod supervise;
 mod task;
 mod task_fields;
 mod team;
@@ -32,6 +33,7 @@ mod whoami;
 mod why;
 mod with;
 mod words;
+mod workspace;
 mod writing;
 
 pub use fleet::keeper;
@@ -140,6 +142,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Runs(args) => fleet::runs(context()?, *args.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Workspace(command) => workspace::run(context()?, *command.0),
         Command::Merge(command) => merge::run(context()?, *command.0, global.json),
         Command::Release(args) => merge::release(context()?, *args.0, global.json),
         Command::Memory(command) => memory::memory(context()?, *command.0),
@@ -151,6 +154,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Github(command) => github::run(context()?, *command.0, global.json),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
         Command::Snapshot { list } => snapshot(context()?, list),
+        Command::Supervise(args) => supervise::run(context()?, &args, global),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
     }
 }

@@ -180,9 +180,14 @@ fn take_over(
     Ok(note.into_iter().fold(Reply::new(made, human::task::line), Reply::note))
 }
 
-fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
+fn claim(context: &Context, mut wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
+    let taken = super::github::take_ref(context, &mut wish)?;
+    let claimed = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish);
+    if let (Err(_), Some(id)) = (&claimed, taken) {
+        super::github::give_back_ref(context, &id)?;
+    }
+    let mut answered = claimed?;
     let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
     say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     if let Some(branch) = branch {

@@ -3,7 +3,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::{call, execute, show};
-use crate::args::{AgentCommand, GateCommand, Verdict};
+use crate::args::{AgentCommand, DefineCommand, GateCommand, Verdict};
 use crate::output::{self, Reply};
 use crate::{env, human};
 use comity_api::{
@@ -11,9 +11,10 @@ use comity_api::{
 };
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
-use comity_guard::Runner;
 use comity_guard::git::{Git, snapshot};
+use comity_guard::{Passed, Runner};
 use comity_project::Context;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,11 +34,46 @@ pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, R
         AgentCommand::Heartbeat => {
             execute::<op::AgentHeartbeat>(context, Nothing {}, human::team::agent)
         }
+        AgentCommand::Define(command) => define(context, command),
         AgentCommand::Suggest { labels, role } => {
             let wanted = SuggestAgents { labels, role };
             show::<op::AgentSuggest>(context, wanted, human::team::suggestions)
         }
     }
+}
+
+#[derive(Serialize, Deserialize)]
+struct DefinedAgent {
+    agent: comity_fleet::Agent,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DefinedAgents {
+    agents: Vec<comity_fleet::Agent>,
+    /// Definitions that cannot be used.
+    bad: Vec<comity_fleet::BadAgent>,
+}
+
+fn define(context: &Context, command: DefineCommand) -> Result<Reply, Refusal> {
+    let root = &context.root.dir;
+    if let DefineCommand::Show { name } = &command {
+        let agent = comity_fleet::find_agent(root, name)?;
+        return Ok(Reply::new(DefinedAgent { agent }, |answer, _| {
+            human::fleet::definition(&answer.agent)
+        }));
+    }
+    let (agents, bad) = comity_fleet::all_agents(root);
+    let wrong: Vec<String> =
+        bad.iter().map(|bad| format!("{}: {}", bad.file, bad.problems.join("; "))).collect();
+    let reply = Reply::new(DefinedAgents { agents, bad }, |answer, _| {
+        human::fleet::definitions(&answer.agents, &answer.bad)
+    });
+    Ok(match (command, wrong.is_empty()) {
+        (DefineCommand::Check, false) => {
+            reply.refused(Refusal::new(Code::ContractInvalid, wrong.join("\n")))
+        }
+        _ => reply,
+    })
 }
 
 /// Returns what runs commands of the project. Programs that read JSON hear nothing of the progress, unless somebody
@@ -49,6 +85,7 @@ pub(super) fn runner(context: &Context, json: bool) -> Result<Runner, Refusal> {
         observer: env::observer(context),
         program: env::program()?,
         stop: env::stop_flag()?,
+        passed: Passed::default(),
         say: Arc::new(move |text| {
             if is_heard {
                 output::remark(text);

@@ -353,6 +353,7 @@ fn registered_servers_are_started_and_hooks_are_fed_a_sample() {
 #[test]
 fn what_is_missing_around_clients_is_named() {
     let sandbox = project();
+    sandbox.json(&["init", "--remove"]);
     sandbox.json(&["init", "--clients", "claude", "--no-hooks"]);
     let tree = sandbox.worktree("side");
     let found = doctor_of_clients(&sandbox, &with_comity());

@@ -97,6 +97,9 @@ fn what_a_shell_command_wrote_on_anothers_files_is_told_and_noted() {
     );
     assert_eq!(bash(&sandbox, "s-11111111", "PostToolUse").stdout, "");
     sandbox.git(&sandbox.root, &["checkout", "--quiet", "--", "src/a.rs"]);
+    let back = bash(&sandbox, "s-11111111", "PostToolUse");
+    assert_eq!(back.stdout, "", "whoever puts a file back did what it was told to do");
+    sandbox.write("src/a.rs", "two\n");
     let failed = bash(&sandbox, "s-11111111", "PostToolUseFailure");
     assert!(failed.stdout.contains("PostToolUseFailure"), "{}", failed.stdout);
 }

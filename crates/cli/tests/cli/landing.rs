@@ -164,6 +164,13 @@ fn a_gate_that_is_red_on_the_merged_files_sends_the_work_back_with_its_output() 
     let tree = approved(&sandbox, "T2", &[("two", "2\n")]);
     let gates = land(&sandbox, "T1").json()["gates"].clone();
     assert_eq!((&gates[0]["name"], &gates[0]["result"]), (&json!("test"), &json!("pass")));
+    // The log keeps what passed on the merged files.
+    let merged = sandbox.json(&["event", "list", "--type", "merged"])["events"][0].clone();
+    let kept = &merged["gates"][0];
+    assert_eq!((&kept["gate"], &kept["tier"]), (&json!("test"), &json!("verified")), "{merged}");
+    assert_eq!((&kept["exit_code"], &merged["sha"]), (&json!(0), &json!(tip(&sandbox))));
+    let report = sandbox.root.join(".git/comity").join(kept["report"].as_str().unwrap());
+    assert!(std::fs::read_to_string(report).unwrap().contains("one\n"), "{merged}");
     let before = tip(&sandbox);
     let (error, exit) = land(&sandbox, "T2").refusal();
     assert_eq!((&error["code"], exit), (&json!("gate-failed"), 3));

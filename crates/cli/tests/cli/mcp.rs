@@ -234,6 +234,8 @@ fn what_happened_is_recorded_by_kind() {
     let task = &sandbox.json(&["task", "show", "T2"])["task"];
     assert_eq!(task["dod"][0]["state"], "met");
     assert_eq!(task["subtasks"].as_array().unwrap().len(), 1);
+    let unnamed = client.ok("record", &json!({"kind": "progress", "text": "nearly there"}));
+    assert_eq!(unnamed["task"]["id"], "T2", "the only task that it holds");
     let missing = client.refused("record", &json!({"kind": "gate", "task": "T2", "gate": "tests"}));
     assert_eq!(missing["code"], "invalid-input");
     let stale = client.refused("release", &json!({"task": "T2", "reason": "no", "fence": 1}));

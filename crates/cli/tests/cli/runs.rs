@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// What a developer prints when it is done.
-const DONE: &str = r#"printf '```json\n{"status":"DONE","summary":"dates are parsed"}\n```\n'"#;
+pub const DONE: &str = r#"printf '```json\n{"status":"DONE","summary":"dates are parsed"}\n```\n'"#;
 
 /// A repository with one task, and a driver whose agent is this script.
-fn with_agent(script: &str, settings: &str) -> Sandbox {
+pub fn with_agent(script: &str, settings: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let agent = sandbox.outside().join("agent.sh");
     std::fs::write(&agent, format!("set -e\n{script}\n")).unwrap();
@@ -20,7 +20,7 @@ fn with_agent(script: &str, settings: &str) -> Sandbox {
     sandbox
 }
 
-fn start(sandbox: &Sandbox) -> Call {
+pub fn start(sandbox: &Sandbox) -> Call {
     sandbox.comity().by("human:ann").args(&[
         "run",
         "developer",
@@ -31,19 +31,19 @@ fn start(sandbox: &Sandbox) -> Call {
     ])
 }
 
-fn waited(sandbox: &Sandbox) -> Value {
+pub fn waited(sandbox: &Sandbox) -> Value {
     start(sandbox).args(&["--wait"]).json()["run"].clone()
 }
 
-fn run(sandbox: &Sandbox, id: &str) -> Value {
+pub fn run(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.json(&["run", "show", id])["run"].clone()
 }
 
-fn task(sandbox: &Sandbox) -> Value {
+pub fn task(sandbox: &Sandbox) -> Value {
     sandbox.json(&["task", "show", "T1"])["task"].clone()
 }
 
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
@@ -52,7 +52,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The processes whose command line has a word.
-fn alive(word: &str) -> Vec<u32> {
+pub fn alive(word: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
@@ -62,7 +62,7 @@ fn alive(word: &str) -> Vec<u32> {
     pids.collect()
 }
 
-fn kill(pid: u32) {
+pub fn kill(pid: u32) {
     let sandbox_free = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
     assert!(sandbox_free.is_ok());
 }
@@ -221,7 +221,7 @@ fn wrong_words_are_refused_with_what_would_be_right() {
     let refused = |args: &[&str]| sandbox.comity().by("human:ann").args(args).refusal();
     let (error, status) = refused(&["run", "develper", "--task", "T1", "--driver", "script"]);
     assert_eq!((&error["code"], status), (&json!("unknown-name"), 2));
-    let (error, _) = refused(&["run", "developer", "--task", "T1"]);
+    let (error, _) = refused(&["run", "developer", "--task", "T1", "--driver", "codez"]);
     assert_eq!(error["code"], "unknown-name", "{error}");
     let (error, _) = refused(&["run", "developer", "--driver", "script"]);
     assert_eq!(error["code"], "invalid-input", "{error}");

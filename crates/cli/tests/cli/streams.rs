@@ -141,3 +141,30 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
     assert_eq!(Done::from(child.wait_with_output().unwrap()).exit, 130);
     assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
 }
+
+#[test]
+fn a_scene_is_played_through_the_rules_into_a_store_that_can_be_looked_at() {
+    let sandbox = Sandbox::without_git();
+    let dir = sandbox.outside().join("scene");
+    let place = dir.display().to_string();
+    let demo = sandbox.comity().args(&["demo", "--scene", "ledger", "--dir", &place]).json();
+    let root = demo["demo"]["dir"].as_str().unwrap().to_owned();
+    let at = |args: &[&str]| sandbox.comity().args(&[&["--root", &root], args].concat()).json();
+    assert_eq!(at(&["log", "verify"])["ok"], true);
+    let board = at(&["board"]);
+    let counts: Vec<u64> =
+        board["columns"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts[..5], [12, 9, 4, 3, 2], "{counts:?}");
+    let status = at(&["status"]);
+    let kinds: Vec<&str> = status["attention"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["kind"].as_str().unwrap())
+        .collect();
+    for kind in ["decision", "exhausted", "red_gate", "blocked", "review", "merge", "write_seen"] {
+        assert!(kinds.contains(&kind), "{kind} is missing: {kinds:?}");
+    }
+    let again = sandbox.comity().args(&["demo", "--scene", "ledger", "--dir", &place]).refusal();
+    assert_eq!(again.0["code"], "invalid-input", "what is there is not touched");
+}

@@ -16,18 +16,9 @@ fn global_options_stand_before_or_after_the_command() {
 #[test]
 fn commands_that_are_not_there_yet_are_unknown() {
     let sandbox = Sandbox::new();
-    for command in [
-        "memory",
-        "directive",
-        "contract",
-        "store",
-        "token",
-        "run",
-        "supervise",
-        "worker",
-        "github",
-        "nonsense",
-    ] {
+    for command in
+        ["memory", "directive", "contract", "store", "token", "run", "worker", "github", "nonsense"]
+    {
         let (error, exit) = sandbox.comity().args(&[command]).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{command}");
     }

@@ -34,6 +34,9 @@ pub struct NewRun {
     pub rule: Option<String>,
     /// The most that it may cost.
     pub max_cost: Option<Usd>,
+    /// Why a person starts it without the plan that was begun.
+    #[serde(default)]
+    pub skip_design: Option<String>,
 }
 
 /// A change of a run. Those of its keeper have no operation: no door offers them.
@@ -104,6 +107,46 @@ pub struct RunEnd {
     pub report_kind: Option<String>,
     /// What its report asks for. The agent of the run does it.
     pub steps: Vec<super::Command>,
+    /// What the report says that rules go by, such as `status` and `plan_path`.
+    #[serde(default)]
+    pub said: Map<String, Value>,
+}
+
+/// A change of a seat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeatChange {
+    /// The caller takes it, or stays in it.
+    Take {
+        seat: String,
+        ttl: crate::time::Millis,
+    },
+    Leave {
+        seat: String,
+        reason: Option<String>,
+    },
+}
+
+/// A step of the supervisor: why it is taken, and what it does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Supervision {
+    /// The row of the table.
+    pub rule: String,
+    /// What happened.
+    pub on: String,
+    /// The task, run, decision or directive that it is about.
+    pub subject: String,
+    pub facts: Map<String, Value>,
+    pub because: String,
+    /// What is done, in the words of the table.
+    pub action: String,
+    /// The task that the event belongs to.
+    pub task: Option<String>,
+    /// What is done, in order, all or none.
+    pub steps: Vec<super::Command>,
+    /// What is asked.
+    pub ask: Option<Box<crate::supervise::Ask>>,
 }
 
 /// What may be spent.

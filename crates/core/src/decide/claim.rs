@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// How many candidates are looked at for one that prefers nobody, once one that prefers another fits.
 const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
+/// How many are looked at for one that shares less. A longer look would put off all tasks on hot files until they meet each
+/// other at the end.
+const SHARING_LOOKAHEAD: usize = 8;
 
 /// The search for the best candidate, so far.
 #[derive(Default)]
@@ -36,6 +39,8 @@ struct Search<'t> {
 struct Found<'t> {
     task: &'t Task,
     shared_with: usize,
+    /// How many more are looked at for a better one.
+    lookahead: usize,
 }
 
 /// Whom a task prefers; the best for the caller first.
@@ -48,7 +53,8 @@ enum Preference {
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
-        self.looked_at >= limits::CANDIDATES_MAX || self.rivals >= PREFERENCE_LOOKAHEAD
+        let enough = self.best.is_some_and(|best| self.rivals >= best.lookahead);
+        self.looked_at >= limits::CANDIDATES_MAX || enough
     }
 }
 
@@ -243,7 +249,11 @@ impl<'a> Rule<'a> {
         if search.best.is_some_and(|best| best.task.priority == task.priority) {
             search.rivals += 1;
         }
-        let at_best = Found { task, shared_with: 0 };
+        let lookahead = match self.preference(task) {
+            Preference::Another => PREFERENCE_LOOKAHEAD,
+            Preference::Caller | Preference::Nobody => SHARING_LOOKAHEAD,
+        };
+        let at_best = Found { task, shared_with: 0, lookahead };
         if search.best.is_some_and(|best| self.rank(best) <= self.rank(at_best)) {
             return Ok(());
         }
@@ -257,7 +267,7 @@ impl<'a> Rule<'a> {
                     true => 0,
                     false => crate::ready::shared_with(self.facts, task, self.owner())?,
                 };
-                let found = Found { task, shared_with };
+                let found = Found { task, shared_with, lookahead };
                 if search.best.is_none_or(|best| self.rank(found) < self.rank(best)) {
                     // Only a task of a better priority begins the search for a better one anew.
                     let anew = search.best.is_none_or(|best| best.task.priority != task.priority);
@@ -317,9 +327,12 @@ impl<'a> Rule<'a> {
         };
         let counts: serde_json::Map<String, Value> =
             counts.into_iter().map(|(kind, count)| (kind.to_owned(), Value::from(count))).collect();
-        Ok(Refusal::new(Code::NothingReady, message)
-            .detail("reasons", Value::Object(counts))
-            .detail("looked_at", looked_at))
+        let mut refusal = Refusal::new(Code::NothingReady, message);
+        if counts.is_empty() {
+            let make = op("task.create").ask("title", "TITLE");
+            refusal = refusal.hint(say("ask what to do, or make a task: ").quote(make));
+        }
+        Ok(refusal.detail("reasons", Value::Object(counts)).detail("looked_at", looked_at))
     }
 
     /// Pushes the claim and its leases, and returns the leases; the change of status is the caller's.

@@ -3,15 +3,16 @@
 use super::{Answer, Rule};
 use crate::command::{NewTask, Question};
 use crate::decision::{
-    APPROVAL_KEYS, Addressee, Decision, DecisionOption, DecisionPurpose, DecisionState,
-    DecisionType, PROPOSAL_KEY, read_answer,
+    APPROVAL_KEYS, Addressee, DESIGN_ASKS_MAX, DESIGN_QUESTION, Decision, DecisionOption,
+    DecisionPurpose, DecisionState, DecisionType, PROPOSAL_KEY, read_answer,
 };
-use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
+use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, RunResumed, StatusChanged};
 use crate::facts::{Facts, Ruling};
 use crate::hint::say;
 use crate::ids::{AgentId, DecisionId, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
+use crate::run::{RunState, run_of};
 use crate::status::Status;
 use crate::task::Task;
 use crate::via::Via;
@@ -30,8 +31,16 @@ impl<'a> Rule<'a> {
                     .hint(refusal.next_step())
             })?;
         }
-        let task = question.task.as_ref().map(|text| self.task(text)).transpose()?;
+        let run = self.acting_run()?;
+        // Whoever asks in a run asks about the task of the run.
+        let named = question.task.clone().or_else(|| run.map(|run| run.task.to_string()));
+        let task = named.as_ref().map(|text| self.task(text)).transpose()?;
         self.require(Verb::Ask)?;
+        if let (Some(task), Some(_)) = (task, run)
+            && question.question.trim_start().starts_with(DESIGN_QUESTION)
+        {
+            self.design_may_be_asked(task)?;
+        }
         if let Some(task) = task {
             self.list_bound("decisions", task.decisions.len() + 1)?;
         }
@@ -40,7 +49,10 @@ impl<'a> Rule<'a> {
             kind,
             options,
             default: question.default.clone(),
-            to: question.to.clone().unwrap_or(Addressee::Person),
+            to: question.to.clone().unwrap_or(match run {
+                Some(_) => Addressee::Planner,
+                None => Addressee::Person,
+            }),
             expires_at: question.expires.map(|wait| self.now().plus(wait)),
             proposes: question.proposes.clone(),
             ..DecisionAsked::free(id, &question.question, question.context.clone())
@@ -64,6 +76,8 @@ impl<'a> Rule<'a> {
         };
         let said = body.text.clone();
         self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
+        let resumed = woken(self.facts, decision, &self.request.actor)?;
+        resumed.into_iter().for_each(|draft| self.append(draft));
         let made = if key == PROPOSAL_KEY { self.make_proposed(decision)? } else { None };
         if decision.purpose == DecisionPurpose::Budget {
             self.follow_budget_answer(decision, &key, said.as_deref())?;
@@ -75,16 +89,48 @@ impl<'a> Rule<'a> {
     /// Makes the task that a question proposes; the task names the question.
     fn make_proposed(&mut self, decision: &Decision) -> Ruling<Option<TaskId>> {
         let Some(proposed) = &decision.proposes else { return Ok(None) };
-        let named = ("decision".to_owned(), decision.id.to_string().into());
+        let named = [
+            Some(("decision".to_owned(), decision.id.to_string().into())),
+            proposed.effort.clone().map(|effort| ("effort".to_owned(), effort.into())),
+        ];
         let new = NewTask {
             title: proposed.title.clone(),
             description: proposed.description.clone(),
             priority: proposed.priority,
-            context: std::iter::once(named).collect(),
+            context: named.into_iter().flatten().collect(),
             ..NewTask::default()
         };
         let (id, _) = self.make_task(&new, Verb::Assign, false)?;
         Ok(Some(id))
+    }
+
+    /// A design is asked about twice. After that, a person decides how the task goes on.
+    fn design_may_be_asked(&self, task: &Task) -> Ruling<()> {
+        let asked = self.designs(task)?.len();
+        if asked < DESIGN_ASKS_MAX {
+            return Ok(());
+        }
+        let message = format!("the design of {} was asked about {asked} times", task.id);
+        Err(Refusal::new(Code::GateCycles, message)
+            .detail("count", asked)
+            .detail("limit", DESIGN_ASKS_MAX)
+            .into())
+    }
+
+    /// Returns the questions about the design of a task since a person last gave it a new start.
+    pub(super) fn designs(&self, task: &Task) -> Ruling<Vec<&'a Decision>> {
+        let mut found = Vec::new();
+        for id in task.decisions.iter().rev() {
+            let Some(decision) = self.facts.decision(&task.repo, *id)? else { continue };
+            if decision.purpose == DecisionPurpose::Exhausted {
+                break;
+            }
+            if decision.is_design() {
+                found.push(decision);
+            }
+        }
+        found.reverse();
+        Ok(found)
     }
 
     /// The addressee or a person answers; the asker does not, unless a person.
@@ -115,7 +161,8 @@ impl<'a> Rule<'a> {
             Addressee::Planner => {
                 refuse(Code::RoleForbidden, format!("{} is addressed to a planner", decision.id))
             }
-            Addressee::Agent(agent) if agent == actor => Ok(()),
+            // A question to `scout` is one to any run of that agent.
+            Addressee::Agent(agent) if agent == actor || is_run_of(actor, agent) => Ok(()),
             Addressee::Agent(agent) => {
                 refuse(Code::NotHolder, format!("{} is addressed to {agent}", decision.id))
             }
@@ -136,7 +183,7 @@ impl<'a> Rule<'a> {
                 resumed.into_iter().for_each(|draft| self.append(draft));
                 Ok(())
             }
-            (_, "retry" | "requeue") => {
+            (_, "retry" | "requeue" | "fresh") => {
                 let mut change = StatusChanged::new(
                     Status::Blocked,
                     Status::Queued,
@@ -153,6 +200,29 @@ impl<'a> Rule<'a> {
             _ => Ok(()),
         }
     }
+}
+
+fn is_run_of(actor: &AgentId, agent: &AgentId) -> bool {
+    run_of(actor).is_some()
+        && actor.as_str().rsplit_once(':').is_some_and(|(name, _)| name == agent.as_str())
+}
+
+/// A run that waits for an answer goes on when the question is settled.
+pub(super) fn woken(facts: &Facts, decision: &Decision, by: &AgentId) -> Ruling<Option<Draft>> {
+    let Some(id) = run_of(&decision.asked_by) else { return Ok(None) };
+    let run = facts.run(&decision.repo, id)?;
+    let Some(run) =
+        run.filter(|run| run.state == RunState::Waiting && run.waiting_on == Some(decision.id))
+    else {
+        return Ok(None);
+    };
+    Ok(Some(Draft {
+        repo: decision.repo.clone(),
+        agent: by.clone(),
+        task: Some(run.task.clone()),
+        event: Event::RunResumed(RunResumed { run: run.id, by: by.clone(), fresh: false }),
+        via: Via::default(),
+    }))
 }
 
 /// When the last question of a blocked task is answered, the task goes on. `answered` are those whose

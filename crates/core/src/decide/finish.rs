@@ -79,7 +79,8 @@ impl<'a> Rule<'a> {
         if task.deliverable == Deliverable::Code || sha.is_some() {
             let unmerged = reason.filter(|_| unmerged).cloned();
             let change = self.landed(task, sha.as_ref());
-            let body = Merged { sha, branch: task.branch.clone(), unmerged, violations, change };
+            let (branch, gates) = (task.branch.clone(), self.request.observed.gates.clone());
+            let body = Merged { sha, branch, unmerged, violations, change, gates };
             self.push(Some(&task.id), Event::Merged(body));
         }
         // Loaded here so that what this unblocks is visible to the next command of the same batch.

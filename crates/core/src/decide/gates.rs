@@ -219,7 +219,7 @@ impl Rule<'_> {
         if worn && task.status.may_become(Status::Blocked) && task.status != Status::Queued {
             let next = self.facts.counters(&self.request.repo)?.decisions + 1;
             let what = format!("gate {gate} failed {failures} times in round {}", task.round);
-            let wear = Wear { attempts: task.attempts, what, log: report.cloned() };
+            let wear = Wear { attempts: task.attempts, what, log: report.cloned(), of_run: false };
             self.end_leases(task, "blocked")?;
             for event in exhausted(task, task.status, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);

@@ -99,6 +99,8 @@ pub(super) fn check_command(command: &Command) -> Check {
             line("tag", &new.tag)?;
             reason(new.reason.as_ref())
         }
+        Command::Seat(change) => super::seats::check(change),
+        Command::Supervise(step) => super::supervise::check(step, check_command),
         Command::Depend { .. }
         | Command::Undo { .. }
         | Command::Sweep

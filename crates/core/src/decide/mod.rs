@@ -31,9 +31,13 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_guards;
 mod run_input;
+mod run_reports;
 mod runs;
+mod seats;
 mod stop;
+mod supervise;
 mod sweep;
 mod together;
 mod work;
@@ -54,6 +58,7 @@ pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts, overlapping};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use run_reports::PLAN_PATH;
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
@@ -101,6 +106,7 @@ pub enum Answer {
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
+    Seat(String),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -311,6 +317,8 @@ impl<'a> Rule<'a> {
             Command::BudgetSet(new) => self.set_budget(new),
             Command::MergeStep(step) => self.merge_step(step),
             Command::Release(new) => self.release_tag(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -451,6 +459,7 @@ impl Command {
             }
             Command::RunDispatch(new) => new.task.as_deref(),
             Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -484,6 +493,7 @@ impl Command {
             | Command::BudgetSet(_)
             | Command::MergeStep(_)
             | Command::Release(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }

@@ -119,6 +119,7 @@ impl<'a> Rule<'a> {
                 attempts: task.attempts,
                 what: format!("{rounds} review rounds without approval"),
                 log: reason.cloned(),
+                of_run: false,
             };
             for event in exhausted(task, Status::ChangesRequested, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);

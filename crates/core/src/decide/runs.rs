@@ -21,6 +21,7 @@ use crate::run::{
 use crate::status::Status;
 use crate::task::Task;
 use crate::via::Via;
+use serde_json::Map;
 
 /// Finds a run by its id.
 pub fn find_run<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Run> {
@@ -36,8 +37,8 @@ fn read_run(text: &str) -> Result<RunId, Refusal> {
 }
 
 /// How a run acts: under a name of its own, in a session of its own.
-struct Acting {
-    id: RunId,
+pub(super) struct Acting {
+    pub(super) id: RunId,
     identity: AgentId,
     via: Via,
 }
@@ -68,7 +69,9 @@ impl Rule<'_> {
             identity: identity(&new.agent, id)?,
             via: via(&new.driver, id, self.request.via.host.clone()),
         };
+        self.not_in_loop(&task)?;
         self.not_live_already(&task, new)?;
+        self.design_is_there(&mut ahead, &task, new)?;
         let wanted = new.max_cost.unwrap_or(self.policy.fleet.run_usd);
         let scopes = Scope::of_run(id, &task, &new.agent);
         self.fits_budgets(&scopes, wanted)?;
@@ -109,6 +112,14 @@ impl Rule<'_> {
             self.cap_run(id, max);
         }
         Ok(Answer::Run(id))
+    }
+
+    /// Returns the live run that the caller acts in.
+    pub(super) fn acting_run(&self) -> Ruling<Option<&Run>> {
+        let (actor, repo) = (&self.request.actor, &self.request.repo);
+        let Some(id) = run_of(actor) else { return Ok(None) };
+        let run = self.facts.run(repo, id)?;
+        Ok(run.filter(|run| run.identity == *actor && run.state.is_live()))
     }
 
     /// Whoever acts in a run acts as long as the run lives.
@@ -248,7 +259,7 @@ impl Rule<'_> {
         Ok(())
     }
 
-    fn push_ahead(&mut self, ahead: &mut Ahead, task: Option<&TaskId>, event: Event) {
+    pub(super) fn push_ahead(&mut self, ahead: &mut Ahead, task: Option<&TaskId>, event: Event) {
         self.push(task, event);
         if let Some(draft) = self.events.last() {
             ahead.follow(draft);
@@ -256,7 +267,7 @@ impl Rule<'_> {
     }
 
     /// Does something in the name of a run.
-    fn as_run(
+    pub(super) fn as_run(
         &mut self,
         ahead: &mut Ahead,
         acting: &Acting,
@@ -409,6 +420,7 @@ impl Rule<'_> {
             wip: None,
             report_kind: None,
             steps: Vec::new(),
+            said: Map::new(),
         };
         self.end_run(run, &end)
     }
@@ -420,14 +432,16 @@ impl Rule<'_> {
         self.at_most("steps in its report", end.steps.len(), limits::STEPS_MAX)?;
         let acting = Acting::of(run, self.request.via.host.clone());
         let mut ahead = self.ahead();
-        for step in &end.steps {
-            self.as_run(&mut ahead, &acting, None, step.clone())?;
-        }
+        self.follow_report(&mut ahead, &acting, run, end)?;
         let mut end = end.clone();
         let still_held = self.held_after(&ahead, run)?;
-        if end.state == RunState::Succeeded && still_held && run.stage == Stage::Develop {
+        if end.state == RunState::Succeeded && still_held {
+            let message = match run.stage {
+                Stage::Develop => "the run ended without handing its task in",
+                Stage::Plan => "the run ended without a plan",
+                Stage::Review | Stage::Scout => "the run ended without a report",
+            };
             end.state = RunState::Failed;
-            let message = "the run ended without handing its task in";
             end.error = Some(RunError::new(RunFault::BadReport, message));
         }
         let unpriced = run.cost_basis == Some(CostBasis::Unpriced);
@@ -457,26 +471,9 @@ impl Rule<'_> {
         Err(Refusal::input(format!("{state} is no end of a run")).into())
     }
 
-    fn held_after(&self, ahead: &Ahead, run: &Run) -> Ruling<bool> {
+    pub(super) fn held_after(&self, ahead: &Ahead, run: &Run) -> Ruling<bool> {
         let task = ahead.facts().task(&self.request.repo, &run.task)?;
         Ok(task.is_some_and(|task| holds(run, task)))
-    }
-
-    /// A failure of the work uses an attempt; whatever else ended the run does not.
-    fn let_go(&mut self, mut ahead: Ahead, acting: &Acting, run: &Run, end: &RunEnd) -> Ruling<()> {
-        // The end itself is in the events by now; the task has not changed since.
-        let attempt = end.error.as_ref().is_some_and(|error| error.kind.uses_attempt());
-        let failed = end.state == RunState::Failed && attempt;
-        let verb = if failed { TaskVerb::Fail } else { TaskVerb::Release };
-        let said = end.error.as_ref().map(|error| format!("{}: {}", error.kind, error.message));
-        let why = said.or_else(|| end.reason.clone());
-        let reason = format!("{} {}{}", acting.id, end.state, tail(why.as_deref()));
-        for draft in self.events.iter().skip(ahead.followed()) {
-            ahead.follow(draft);
-        }
-        let command = verb.on(run.task.to_string(), Some(reason));
-        self.as_run(&mut ahead, acting, None, command)?;
-        Ok(())
     }
 
     /// Returns the scopes of a run, with each of them looked at.
@@ -489,15 +486,8 @@ impl Rule<'_> {
     }
 }
 
-/// Longest reason that is passed on to a task, in characters.
-const REASON_CHARS_MAX: usize = 500;
 /// Commits and steps of one run that are kept.
 const MILESTONES_MAX: usize = 500;
-
-fn tail(why: Option<&str>) -> String {
-    why.map(|why| format!(": {}", why.chars().take(REASON_CHARS_MAX).collect::<String>()))
-        .unwrap_or_default()
-}
 
 fn fence(seq: u64) -> Ruling<Fence> {
     Ok(Fence::new(seq).ok_or_else(|| Refusal::new(Code::Internal, "no seq is left"))?)
@@ -535,6 +525,7 @@ fn ended(run: &Run, end: &RunEnd, task: Option<&Task>, lived_ms: i64, unpriced: 
         cost_usd: if unpriced { run.cost.plus(run.reserved) } else { run.cost },
         cost_basis: basis,
         duration_seconds: u64::try_from(lived_ms / 1000).unwrap_or_default(),
+        said: end.said.clone(),
         frees_review_of: reviewer(run, task),
     }))
 }
@@ -556,6 +547,7 @@ pub(super) fn lost(
             wip: None,
             report_kind: None,
             steps: Vec::new(),
+            said: Map::new(),
         };
         ended(run, &end, task, 0, false)
     } else {

@@ -2,12 +2,13 @@
 
 use super::access::wrong_status;
 use super::{Answer, Rule};
-use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionType};
+use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType};
 use crate::event::{DecisionAsked, Draft, ErrorReport, Event, StatusChanged};
 use crate::facts::Ruling;
 use crate::ids::DecisionId;
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
+use crate::run::run_of;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Millis;
@@ -87,6 +88,10 @@ impl<'a> Rule<'a> {
         change.retry_at = retry_after.map(|wait| self.now().plus(wait));
         let mut next = self.facts.counters(&self.request.repo)?.decisions;
         for Asked { question, about } in asked {
+            if let Some(open) = self.open_question(task, question)? {
+                change.questions.push(open);
+                continue;
+            }
             next += 1;
             change.questions.push(DecisionId(next));
             let body = DecisionAsked::free(DecisionId(next), question, about.clone());
@@ -94,6 +99,15 @@ impl<'a> Rule<'a> {
         }
         self.end_claim_and_step(task, change)?;
         Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// The id of an open question of the task stands for that question.
+    fn open_question(&self, task: &Task, text: &str) -> Ruling<Option<DecisionId>> {
+        let Some(id) = DecisionId::parse(text).filter(|id| task.decisions.contains(id)) else {
+            return Ok(None);
+        };
+        let decision = self.facts.decision(&task.repo, id)?;
+        Ok(decision.filter(|decision| decision.state == DecisionState::Open).map(|one| one.id))
     }
 
     pub(super) fn unblock(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
@@ -149,6 +163,7 @@ impl<'a> Rule<'a> {
         let mut change = StatusChanged::new(task.status, Status::Failed, Some(why.clone()));
         change.uses_attempt = task.status.is_held();
         let attempts = task.attempts + u32::from(change.uses_attempt);
+        let of_run = task.claim.as_ref().is_some_and(|claim| run_of(&claim.agent).is_some());
         self.end_claim_and_step(task, change)?;
         if attempts >= self.policy.max_attempts {
             let next = self.facts.counters(&self.request.repo)?.decisions + 1;
@@ -156,6 +171,7 @@ impl<'a> Rule<'a> {
                 attempts,
                 what: format!("{attempts} attempts failed"),
                 log: Some(log.unwrap_or(why)),
+                of_run,
             };
             for event in exhausted(task, Status::Failed, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);
@@ -177,6 +193,8 @@ pub(super) struct Wear {
     pub(super) attempts: u32,
     pub(super) what: String,
     pub(super) log: Option<String>,
+    /// Runs of agents wore it out: another one may begin anew.
+    pub(super) of_run: bool,
 }
 
 /// A task that gives up trying: an error report, a decision for a planner, and blocked.
@@ -186,26 +204,27 @@ pub(super) fn exhausted(
     wear: &Wear,
     decision: DecisionId,
 ) -> Vec<Event> {
+    let other = if wear.of_run {
+        ("fresh", "Start over without what the last run left behind")
+    } else {
+        ("split", "Break it into smaller tasks")
+    };
     let report = ErrorReport {
         status: Status::Blocked,
         reason: wear.what.clone(),
         error_log: wear.log.clone(),
         attempts: wear.attempts,
-        request: format!("Decide what to do with {}: retry, split or abandon.", task.id),
+        request: format!("Decide what to do with {}: retry, {} or abandon.", task.id, other.0),
     };
     let asked = choice(
         decision,
         &format!("{}: {}. What now?", task.id, wear.what),
         wear.log.clone(),
         DecisionPurpose::Exhausted,
-        &[
-            ("retry", "Start over with fresh attempts"),
-            ("split", "Break it into smaller tasks"),
-            ("abandon", "Give it up"),
-        ],
+        &[("retry", "Start over with fresh attempts"), other, ("abandon", "Give it up")],
     );
     let mut change = StatusChanged::new(from, Status::Blocked, Some(wear.what.clone()));
-    change.needs = Some(format!("an answer to {decision}: retry, split or abandon"));
+    change.needs = Some(format!("an answer to {decision}: retry, {} or abandon", other.0));
     vec![Event::Error(report), Event::DecisionAsked(Box::new(asked)), Event::StatusChanged(change)]
 }
 

@@ -266,7 +266,8 @@ impl<'a> Sweeper<'a> {
         }
         let decision = self.next_decision(&task.repo)?;
         let what = format!("{attempts} attempts {how}");
-        let wear = Wear { attempts, what, log: Some(why.to_owned()) };
+        let of_run = task.claim.as_ref().is_some_and(|claim| run_of(&claim.agent).is_some());
+        let wear = Wear { attempts, what, log: Some(why.to_owned()), of_run };
         for event in exhausted(task, Status::Failed, &wear, decision) {
             self.push(task, event);
         }
@@ -386,6 +387,8 @@ impl<'a> Sweeper<'a> {
         if !open || decision.expires_at.is_none_or(|at| at > self.now()) {
             return Ok(());
         }
+        let woken = super::decisions::woken(self.facts, decision, &AgentId::watchdog())?;
+        self.swept.events.extend(woken);
         let draft = |event| Draft::by_watchdog(decision.repo.clone(), decision.task.clone(), event);
         let Some(default) = &decision.default else {
             let body = DecisionExpired { decision: decision.id };

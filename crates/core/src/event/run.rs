@@ -98,6 +98,9 @@ pub struct RunEnded {
     pub cost_usd: Usd,
     pub cost_basis: Option<CostBasis>,
     pub duration_seconds: u64,
+    /// What its report says that rules go by.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub said: Map<String, Value>,
     /// Whose review of the task ends with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frees_review_of: Option<AgentId>,
@@ -121,6 +124,35 @@ pub struct Checkpoint {
     pub sha: String,
     pub subject: String,
     pub step: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeatTaken {
+    pub seat: String,
+    pub host: Option<String>,
+    /// This event's own seq.
+    pub fence: Fence,
+    pub ttl: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeatLeft {
+    pub seat: String,
+    pub reason: Option<String>,
+}
+
+/// A rule of the supervisor, and what followed from it. Nothing is projected from it: what it did has events of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Supervised {
+    pub rule: String,
+    pub on: String,
+    pub subject: String,
+    pub facts: Map<String, Value>,
+    pub because: String,
+    pub action: String,
+    pub run: Option<RunId>,
+    pub decision: Option<DecisionId>,
+    pub key: Option<String>,
 }
 
 /// What may be spent was set. Without a limit it is not bounded.

@@ -8,7 +8,7 @@ use crate::decision::{
 };
 use crate::ids::{AgentId, DecisionId, Seq, TaskId};
 use crate::land::{LandRecord, LeaseViolation};
-use crate::observed::{RunReport, SharedWith};
+use crate::observed::{GateSeen, RunReport, SharedWith};
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, Tier};
@@ -74,6 +74,9 @@ pub struct Merged {
     /// What whoever works nearby should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeNoted>,
+    /// The gates that comity ran on this commit, all of which passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSeen>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,6 +160,9 @@ pub struct DecisionAsked {
     /// The budget that is used up, and for which period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Box<(Scope, Per)>>,
+    /// The rule of the supervisor that asks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 impl DecisionAsked {
@@ -174,6 +180,7 @@ impl DecisionAsked {
             expires_at: None,
             proposes: None,
             budget: None,
+            rule: None,
         }
     }
 }

@@ -93,6 +93,12 @@ impl Facts {
         Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(run.ttl))
     }
 
+    /// Returns when a seat is free if nothing more is heard of its holder.
+    pub fn seat_expiry(&self, seat: &crate::seat::Seat) -> Ruling<Timestamp> {
+        let life = self.last_life(&seat.holder, seat.fence, seat.since)?;
+        Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(seat.ttl))
+    }
+
     pub fn agent(&self, id: &AgentId) -> Ruling<Option<&Agent>> {
         self.need_key(Key::Agent(id.clone()))?;
         Ok(self.state.agents.get(id))

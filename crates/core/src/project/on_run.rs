@@ -7,6 +7,7 @@ use crate::money::Usd;
 use crate::run::{CALLS_KEPT, DaySpent, Milestone, Run, RunState, Tokens};
 use crate::state::Key;
 use crate::task::Task;
+use serde_json::Map;
 
 /// Names the entities that an event about a run or a budget changes.
 pub(super) fn touched(draft: &Draft) -> Vec<Key> {
@@ -156,6 +157,7 @@ fn queued(e: &RunQueued, placed: &Placed) -> Option<Run> {
         waiting_on: None,
         not_before: None,
         report: None,
+        said: Map::new(),
         pr: None,
         wip: None,
         exit: None,
@@ -174,6 +176,7 @@ fn ended(run: &mut Run, e: &RunEnded, placed: &Placed) {
     run.head = e.head.clone().or_else(|| run.head.take());
     run.wip.clone_from(&e.wip);
     run.report.clone_from(&e.report_kind);
+    run.said.clone_from(&e.said);
     run.cost_basis = e.cost_basis;
     run.turns = e.turns;
     run.waiting_on = None;

@@ -4,6 +4,7 @@ use crate::budget::{Budget, Cap, Per};
 use crate::money::Usd;
 use crate::policy::FleetPolicy;
 use crate::run::{CostBasis, Milestone, Run, RunError, RunState, Stage, Tokens};
+use crate::seat::Seat;
 use crate::time::Timestamp;
 use crate::word_enum::word_enum;
 use schemars::JsonSchema;
@@ -174,5 +175,24 @@ fn one(
             (false, false) => BudgetState::Open,
         },
         default,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeatView {
+    pub seat: String,
+    pub holder: String,
+    pub host: Option<String>,
+    pub fence: u64,
+    pub since: String,
+}
+
+pub fn seat(name: &str, seat: &Seat) -> SeatView {
+    SeatView {
+        seat: name.to_owned(),
+        holder: seat.holder.to_string(),
+        host: seat.host.clone(),
+        fence: seat.fence.get(),
+        since: seat.since.to_string(),
     }
 }

@@ -1,6 +1,7 @@
 //! Every refusal code can be reached, or is made elsewhere and listed here.
 
-use crate::runs::{dispatch, new_run};
+use crate::runs::{change, dispatch, end, new_run, take};
+use crate::supervised::seat;
 use crate::verbs::{question, task, task_on, texts};
 use crate::world::{
     ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World,
@@ -11,7 +12,7 @@ use comity_core::money::Usd;
 use comity_core::policy::Undeclared;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
-use comity_core::run::Stage;
+use comity_core::run::{RunFault, RunState, Stage};
 use comity_core::status::Status;
 
 /// Codes that the core names but only other parts give.
@@ -30,7 +31,13 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::RunFailed, "command line: a run that was waited for"),
+    (Code::EvidenceMissing, "fleet: a criterion that is not shown to be met"),
     (Code::TimedOut, "engine: a wait in vain"),
+    (Code::SyncBusy, "github: another process keeps the store in step"),
+    (Code::ClaimedElsewhere, "github: another engine has the issue"),
+    (Code::GithubUnreachable, "github: no answer, or one that asks to wait"),
+    (Code::GithubUnauthorized, "github: a token that is missing or not good enough"),
+    (Code::GithubUnsupported, "github: what this server does not have"),
     (Code::Unauthenticated, "server: no credential, or one that is not good"),
     (Code::Scope, "server: a token that does not reach so far"),
     (Code::UnknownName, "doors: a name that nobody knows"),
@@ -41,7 +48,10 @@ const ELSEWHERE: &[(Code, &str)] = &[
 
 /// Leads to a code, where the core gives it.
 fn scenario(code: Code) -> Option<Verdict> {
-    about_names_and_holds(code).or_else(|| about_readiness(code)).or_else(|| about_verdicts(code))
+    about_names_and_holds(code)
+        .or_else(|| about_readiness(code))
+        .or_else(|| about_verdicts(code))
+        .or_else(|| about_runs(code))
 }
 
 fn about_names_and_holds(code: Code) -> Option<Verdict> {
@@ -163,6 +173,23 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             w.have_this(NewTask { files: texts(&["docs/"]), ..task("a") }, Status::InProgress);
             w.by(IMPL).submits("T1")
         }
+        Code::Unobserved => {
+            w.have_one(Status::InProgress);
+            w.blind = true;
+            w.by(IMPL).submits("T1")
+        }
+        Code::HumanOnly => {
+            w.have_one(Status::Done);
+            w.by(PLANNER).reopens("T1", "again")
+        }
+        _ => return None,
+    };
+    Some(verdict)
+}
+
+fn about_runs(code: Code) -> Option<Verdict> {
+    let mut w = World::new();
+    let verdict = match code {
         Code::RunLive => {
             w.have(task("a"));
             let new = new_run("developer", Some("T1"), Stage::Develop);
@@ -175,14 +202,33 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             let max_cost = Usd::from_dollars(51.0);
             w.by(ANN).does(dispatch(NewRun { max_cost, ..new }))
         }
-        Code::Unobserved => {
-            w.have_one(Status::InProgress);
-            w.blind = true;
-            w.by(IMPL).submits("T1")
+        Code::SeatHeld => {
+            w.by(PLANNER).does(seat("supervisor")).accepted();
+            w.by(PLANNER).does(seat("supervisor"))
         }
-        Code::HumanOnly => {
-            w.have_one(Status::Done);
-            w.by(PLANNER).reopens("T1", "again")
+        Code::DesignOpen => {
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("architect", Some("T1"), Stage::Plan))).accepted();
+            w.by("architect:R1").does(change("R1", take())).accepted();
+            w.by(ANN).does(change("R1", end(RunState::Stopped, None))).accepted();
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
+        }
+        Code::GateCycles => {
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("architect", Some("T1"), Stage::Plan))).accepted();
+            w.by("architect:R1").does(change("R1", take())).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1")).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1, again")).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1, at last"))
+        }
+        Code::LoopGuard => {
+            w.policy.max_attempts = 1;
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop))).accepted();
+            w.by("developer:R1").does(change("R1", take())).accepted();
+            let failed = end(RunState::Failed, Some(RunFault::Crash));
+            w.by("developer:R1").does(change("R1", failed)).accepted();
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
         }
         _ => return None,
     };

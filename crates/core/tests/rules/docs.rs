@@ -71,6 +71,41 @@ fn the_page_of_transitions_has_the_table_of_the_code() {
     check("transitions.md", &transition_table());
 }
 
+fn supervisor_table() -> String {
+    let table = comity_core::supervise::Table::built_in().unwrap();
+    let file: toml::Table = toml::from_str(comity_core::supervise::BUILT_IN).unwrap();
+    let given = file["rule"].as_array().unwrap();
+    let mut out = String::from("| id | on | when | do |\n|---|---|---|---|\n");
+    for (row, text) in table.rows.iter().zip(given) {
+        let conditions = text.get("when").and_then(|when| when.as_array());
+        let when: Vec<String> = conditions
+            .into_iter()
+            .flatten()
+            .map(|one| {
+                let words = one.as_array().unwrap().iter();
+                let words = words.map(|word| word.as_str().map_or(word.to_string(), str::to_owned));
+                format!("`{}`", words.collect::<Vec<_>>().join(" ").replace('|', "\\|"))
+            })
+            .collect();
+        out.push_str(&format!(
+            "| {} | `{}` | {} | `{}` |\n",
+            row.id,
+            row.on,
+            when.join(", "),
+            row.words
+        ));
+    }
+    let fields = comity_core::supervise::FIELDS.iter().chain(&comity_core::supervise::COUNTS);
+    let fields: Vec<String> = fields.map(|field| format!("`{field}`")).collect();
+    out.push_str(&format!("\nFields: {}.\n", fields.join(", ")));
+    out
+}
+
+#[test]
+fn the_page_of_the_supervisor_has_the_rows_of_the_table() {
+    check("supervisor.md", &supervisor_table());
+}
+
 #[test]
 fn rule_1_5_the_docs_say_that_an_identity_is_no_lock_on_one_machine() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

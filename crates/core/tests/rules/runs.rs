@@ -40,6 +40,7 @@ pub fn new_run(agent: &str, task: Option<&str>, stage: Stage) -> NewRun {
         parent: None,
         rule: None,
         max_cost: None,
+        skip_design: None,
     }
 }
 
@@ -75,6 +76,7 @@ pub fn end(state: RunState, error: Option<RunFault>) -> RunChange {
         wip: None,
         report_kind: None,
         steps: Vec::new(),
+        said: Map::new(),
     }))
 }
 
@@ -263,7 +265,11 @@ fn the_third_failure_of_a_task_blocks_it_with_one_decision() {
     assert_eq!(w.decision("D1").state, DecisionState::Open);
     w.by(ANN)
         .does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
-        .refused(Code::NotReady);
+        .refused(Code::LoopGuard);
+    let keys: Vec<&str> = w.decision("D1").options.iter().map(|one| one.key.as_str()).collect();
+    assert_eq!(keys, ["retry", "fresh", "abandon"]);
+    w.by(ANN).answers("D1", "fresh").accepted();
+    w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop))).accepted();
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn the_answer_yes_makes_the_task_that_a_question_proposes() {
         title: "Mask secrets".into(),
         description: "In the log".into(),
         priority: Some(Priority::from_rank(0)),
+        effort: None,
     };
     let proposes = Some(Box::new(proposal));
     let asked = || Question { proposes: proposes.clone(), ..choice(&["yes", "later", "no"]) };

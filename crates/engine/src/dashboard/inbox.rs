@@ -62,7 +62,9 @@ impl Reader<'_> {
             Some(_) => Vec::new(),
             None => actions(&item, decision.as_ref()),
         };
+        let is_about_task = item.kind == Kind::Exhausted;
         let title = match (&decision, &item.title, item.kind) {
+            (Some(_), Some(title), Kind::Exhausted) => title.clone(),
             (Some(decision), ..) => decision.question.clone(),
             (None, _, Kind::Silent | Kind::StrayLease | Kind::WriteSeen | Kind::Clock) => {
                 item.reason.clone()
@@ -78,7 +80,7 @@ impl Reader<'_> {
             id: item.id,
             task: item.task.map(|id| id.to_string()),
             title,
-            about: item.title.filter(|_| decision.is_some()),
+            about: item.title.filter(|_| decision.is_some() && !is_about_task),
             reason,
             since: item.since,
             deadline: item.deadline,
@@ -248,7 +250,7 @@ fn action(label: &str, operation: &str, path: &str, body: &Value, wants: &[&str]
 /// Returns what a person may do about an item.
 fn actions(item: &Item, decision: Option<&DecisionView>) -> Vec<Action> {
     if let Some(decision) = decision {
-        return answers(decision);
+        return answers(decision, item.kind == Kind::Exhausted);
     }
     let id = &item.id;
     let verb = |label: &str, verb: &str, wants: &[&str]| {
@@ -305,19 +307,30 @@ const APPROVALS: [(&str, &str, &[&str]); 3] = [
     ("rejected", "Reject", &[]),
 ];
 
-fn answers(decision: &DecisionView) -> Vec<Action> {
+/// The answers that a question offers. Where the row is about the task, the key is the word and the rest is its meaning.
+fn answers(decision: &DecisionView, by_key: bool) -> Vec<Action> {
     let path = format!("decisions/{}/answer", decision.id);
-    let one = |key: &str, label: &str, wants: &[&str]| {
+    let one = |key: &str, label: &str, means: Option<&str>, wants: &[&str]| {
         let answer = action(label, "decision.answer", &path, &json!({"answer": key}), wants);
         let is_default = decision.default.as_deref() == Some(key);
         let at = decision.expires_at.filter(|_| is_default);
-        Action { note: at.map(|at| format!("Default, applies at {at}")), ..answer }
+        let by_default = at.map(|at| format!("Default, applies at {at}"));
+        Action { note: by_default.or(means.map(str::to_owned)), ..answer }
     };
     if decision.options.is_empty() && decision.r#type == "approval" {
-        return APPROVALS.iter().map(|(key, label, wants)| one(key, label, wants)).collect();
+        return APPROVALS.iter().map(|(key, label, wants)| one(key, label, None, wants)).collect();
     }
     let options = decision.options.iter();
     options
-        .map(|option| one(&option.key, option.label.as_deref().unwrap_or(&option.key), &[]))
+        .map(|option| match (&option.label, by_key) {
+            (Some(label), false) => one(&option.key, label, option.description.as_deref(), &[]),
+            (None, false) => one(&option.key, &option.key, option.description.as_deref(), &[]),
+            (means, true) => one(&option.key, &capital(&option.key), means.as_deref(), &[]),
+        })
         .collect()
+}
+
+fn capital(word: &str) -> String {
+    let mut rest = word.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

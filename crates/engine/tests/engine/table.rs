@@ -191,6 +191,7 @@ fn a_run(task: &str) -> NewRun {
         parent: None,
         rule: None,
         max_cost: None,
+        skip_design: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Pass;
 use crate::bus::{ISSUE, IssueKey, PROVIDER, Who};
 use crate::client::{Trouble, now};
-use crate::desired::{generation, is_ace, shown};
+use crate::desired::{Standing, generation, is_ace, shown};
 use crate::inbound::{Asked, Look, commands};
 use crate::intake;
 use crate::model::{self, Comment, Issue, IssueEvent};
@@ -148,29 +148,6 @@ impl Pass<'_> {
         }
     }
 
-    /// Stops a task until somebody who may accepts the text of a stranger.
-    fn wait_for_text(&mut self, key: &IssueKey, id: &str, hash: &str) {
-        let short = text::short(hash);
-        let needs = Some(format!("somebody accepts the text of {key} (hash {short}) on GitHub"));
-        let block = Command::Block {
-            id: id.to_owned(),
-            needs,
-            questions: Vec::new(),
-            retry_after: None,
-            reason: Some("the text is a stranger's".to_owned()),
-        };
-        let _ = self.bus.record(key, &format!("text:{short}"), block, Observed::default());
-        let mut row = self.bus.rows.issue(&key.to_string());
-        row.waiting = Some(short.to_owned());
-        self.bus.rows.set_issue(&key.to_string(), &row);
-        let comment = format!(
-            "The author of this issue cannot queue work. If the text is fine as it is, somebody with \
-             triage rights or more replies:\n\n```\nANSWER: accept {short}\n```\n\nOnly this text is worked on."
-        );
-        let op = format!("{}/{}.{}/accept", self.bus.engine, key.number, &hash[..6]);
-        self.say_once(key, &op, "accept", &comment);
-    }
-
     pub(super) fn events_of(&mut self, key: &IssueKey) -> Result<Vec<IssueEvent>, Trouble> {
         let answer = self.bus.client.list(&format!("{}/events?per_page=100", key.path()), None)?;
         Ok(model::list(&answer.body))
@@ -220,7 +197,7 @@ impl Pass<'_> {
         }
         let dialect = self.bus.dialect(&key.repository);
         let around = self.around(&dialect, &row);
-        let status = shown(&task, &row, &around);
+        let status = shown(Standing::of(&task), &row, &around);
         let look = Look {
             dialect: &dialect,
             shown: status,
@@ -239,7 +216,7 @@ impl Pass<'_> {
         let events = self.events_of(key)?;
         let person = self.bus.settings.account == Account::Person;
         let own = |event: &IssueEvent| {
-            self.bus.is_own(&event.actor.login) && !(person && !row.wrote.contains(&wrote(event)))
+            self.bus.is_own(&event.actor.login) && (!person || row.wrote.contains(&wrote(event)))
         };
         let asked = look.asked(&events, &own);
         let newest = events.iter().map(|event| event.id).max().unwrap_or(0);
@@ -273,7 +250,7 @@ impl Pass<'_> {
         }
     }
 
-    fn asker(&mut self, key: &IssueKey, by: &str) -> Result<Option<Who>, Trouble> {
+    pub(super) fn asker(&mut self, key: &IssueKey, by: &str) -> Result<Option<Who>, Trouble> {
         self.bus.who(&key.repository, by)
     }
 
@@ -421,148 +398,6 @@ impl Pass<'_> {
                     Some(key),
                     refusal.message.clone(),
                     "answer again in a new comment",
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets the text of a stranger be worked on, exactly as it was when somebody accepted it.
-    fn accept(&mut self, key: &IssueKey, id: &str, who: &Who, hash: &str, source: &str) {
-        let mut row = self.bus.rows.issue(&key.to_string());
-        let current = text::short(&row.seen.text).to_owned();
-        if row.waiting.as_deref() != Some(hash) || current != hash {
-            let refusal = Refusal::new(
-                Code::VersionMismatch,
-                format!("the text is {current} by now, not {hash}"),
-            );
-            self.inbound(key, Some(id), who, "accept", None, "refused", Some(&refusal), source);
-            return;
-        }
-        let issue = match self.bus.client.get(&key.path(), None) {
-            Ok(answer) => model::one::<Issue>(&answer.body),
-            Err(_) => return,
-        };
-        if text::short(&text::hash(&issue.title, &issue.body)) != hash {
-            return;
-        }
-        let Ok(new) = intake::new_task(&issue, &self.bus.dialect(&key.repository)) else { return };
-        let changes = intake::changes(&new);
-        let note = OutsideNote::Accepted { issue: key.to_string(), text: hash.to_owned() };
-        let steps = [
-            ("accept", Command::Outside { task: Some(id.to_owned()), note }),
-            (
-                "text",
-                Command::UpdateTask {
-                    id: id.to_owned(),
-                    changes: Box::new(changes),
-                    constraints: ConstraintChanges::default(),
-                    if_match: None,
-                },
-            ),
-            (
-                "queue",
-                Command::Move {
-                    verb: comity_core::command::TaskVerb::Unblock,
-                    id: id.to_owned(),
-                    reason: Some(format!("{} accepted the text on GitHub", who.login)),
-                },
-            ),
-        ];
-        for (what, command) in steps {
-            if let Err(refusal) =
-                self.bus.act(who, key, &format!("{source}:{what}"), command, Observed::default())
-            {
-                self.inbound(key, Some(id), who, "accept", None, "refused", Some(&refusal), source);
-                return;
-            }
-        }
-        row.accepted = Some(hash.to_owned());
-        row.waiting = None;
-        self.bus.rows.set_issue(&key.to_string(), &row);
-        self.inbound(key, Some(id), who, "accept", None, "applied", None, source);
-    }
-
-    /// Looks at a text that was edited. One of a stranger waits to be accepted; that of others is taken over while
-    /// nobody works on it.
-    pub(super) fn edited(&mut self, key: &IssueKey, issue: &Issue) -> Result<(), Trouble> {
-        let mut row: IssueRow = self.bus.rows.issue(&key.to_string());
-        let hash = text::hash(&issue.title, &issue.body);
-        let short = text::short(&hash).to_owned();
-        let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else {
-            return Ok(());
-        };
-        let is_known =
-            [&row.accepted, &row.waiting].iter().any(|known| known.as_ref() == Some(&short));
-        if is_known
-            || row.own_text.is_some()
-            || row.accepted.is_none()
-            || self.bus.is_own(&issue.user.login)
-        {
-            return Ok(());
-        }
-        let id = task.id.to_string();
-        let level = self.bus.level(&key.repository, &issue.user.login)?;
-        if level < Level::Triage {
-            if task.status == Status::Queued {
-                self.wait_for_text(key, &id, &hash);
-            } else {
-                let why = format!("the text was edited after it was accepted; it is {short} now");
-                self.bus.finding(
-                    "edited-text",
-                    Some(key),
-                    why,
-                    "the work goes on with the accepted text",
-                );
-            }
-            return Ok(());
-        }
-        if task.claim.is_some() {
-            let why = format!("the text was edited while {} is held", task.id);
-            self.bus.finding(
-                "edited-text",
-                Some(key),
-                why,
-                "tell the agent, or release the task first",
-            );
-            return Ok(());
-        }
-        let Some(who) = self.asker(key, &issue.user.login)? else { return Ok(()) };
-        let Ok(new) = intake::new_task(issue, &self.bus.dialect(&key.repository)) else {
-            return Ok(());
-        };
-        let command = Command::UpdateTask {
-            id: id.clone(),
-            changes: Box::new(intake::changes(&new)),
-            constraints: ConstraintChanges::default(),
-            if_match: None,
-        };
-        let source = format!("text:{short}");
-        match self.bus.act(&who, key, &source, command, Observed::default()) {
-            Ok(_) => {
-                row.accepted = Some(short);
-                self.bus.rows.set_issue(&key.to_string(), &row);
-                self.inbound(
-                    key,
-                    Some(&id),
-                    &who,
-                    "edit",
-                    Some(Verb::Update),
-                    "applied",
-                    None,
-                    &source,
-                );
-            }
-            Err(refusal) => {
-                self.inbound(
-                    key,
-                    Some(&id),
-                    &who,
-                    "edit",
-                    Some(Verb::Update),
-                    "refused",
-                    Some(&refusal),
-                    &source,
                 );
             }
         }

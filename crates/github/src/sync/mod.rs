@@ -1,12 +1,16 @@
 //! One pass: read what changed, carry out what people asked for, put what happened into the outbox, send.
 
 mod apply;
+mod deliver;
 mod feed;
 mod pulls;
 mod read;
 mod send;
+mod strangers;
 mod turn;
 
+#[cfg(test)]
+pub(crate) use read::shows_alike;
 pub(crate) use turn::Turn;
 
 use crate::bus::{Bus, Github, IssueKey};

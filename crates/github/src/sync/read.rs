@@ -179,7 +179,7 @@ impl Pass<'_> {
 }
 
 /// Tells whether an issue shows the same state: its words, and whether it is closed.
-fn shows_alike(dialect: &Dialect, before: &Seen, after: &Seen) -> bool {
+pub(crate) fn shows_alike(dialect: &Dialect, before: &Seen, after: &Seen) -> bool {
     let words = |seen: &Seen| {
         let is_word = |label: &&String| !dialect.states_in(std::slice::from_ref(*label)).is_empty();
         let words = seen.labels.iter().filter(is_word).map(|label| label.to_lowercase());

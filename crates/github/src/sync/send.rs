@@ -1,27 +1,27 @@
 //! What goes to GitHub: single steps until issues show their tasks, and comments, each once.
 
 use super::Pass;
+use super::deliver::Delivered;
 use crate::bus::IssueKey;
+use crate::claims;
 use crate::client::{Method, Trouble, now, part};
-use crate::desired::{Around, Steps, applied, steps};
-use crate::model::{self, Comment, Issue as IssueModel, Label, User};
-use crate::quota::WAIT_MAX;
+use crate::desired::{Around, Standing, Steps, applied, steps};
+use crate::model::{self, Issue as IssueModel, Label, User};
+use crate::publish::issue_text;
 use crate::rows::{IssueRow, OpRow};
 use crate::text;
 use comity_api::GithubOutbound;
 use comity_core::refusal::Refusal;
-use comity_core::time::Millis;
-use comity_project::github::Account;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use comity_project::github::{Account, Claims};
 use comity_protocol::labels::{Carrier, Dialect, Issue};
-use serde_json::{Value, json};
+use serde_json::json;
 
-const TRIES_MAX: u32 = 5;
 /// Of more unsent comments of an issue one digest is made.
 const COMMENTS_MAX: usize = 5;
 /// Events that one digest tells.
 const DIGEST_MAX: usize = 500;
-/// What a lost answer takes until it is looked for, in paces.
-const LOOK_PACES: i64 = 5;
 /// Comments that people act on stay by themselves.
 const ALONE: [&str; 6] = ["blocked", "error", "done", "result", "failed", "accept"];
 
@@ -83,13 +83,45 @@ impl Pass<'_> {
         if row.gone || !self.is_wanted(&row) || row.paused.is_some() || row.held {
             return Ok(Flow::On);
         }
-        if self.other_engines.contains(key) {
+        if self.other_engines.contains(key) || self.is_held_elsewhere(key, &row)? {
             return Ok(Flow::On);
         }
         if row.task.is_some() && self.step(key)? == Flow::Over {
             return Ok(Flow::Over);
         }
         self.say(key)
+    }
+
+    /// Looks at the ref of an issue: another engine may have it. One that this engine has is kept, or given back.
+    fn is_held_elsewhere(&mut self, key: &IssueKey, row: &IssueRow) -> Result<bool, Refusal> {
+        if self.bus.settings.claims != Claims::Refs {
+            return Ok(false);
+        }
+        let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else {
+            return Ok(false);
+        };
+        let over = matches!(task.status, Status::Queued | Status::Done | Status::Abandoned);
+        if row.claim_ref.is_some() && !self.bus.dry_run {
+            match over {
+                true => claims::release(self.bus, key)?,
+                false => claims::renew(self.bus, key)?,
+            }
+            return Ok(false);
+        }
+        if task.status == Status::Done || task.status == Status::Abandoned {
+            return Ok(false);
+        }
+        let other = claims::other(self.bus, key)?;
+        if let Some(engine) = &other {
+            let why = format!("engine {engine} has it");
+            self.bus.finding(
+                "held-elsewhere",
+                Some(key),
+                why,
+                "nothing to do: the other engine says what happens",
+            );
+        }
+        Ok(other.is_some())
     }
 
     fn has_enough(&self) -> bool {
@@ -107,12 +139,15 @@ impl Pass<'_> {
             return Ok(Flow::On);
         }
         let dialect = self.bus.dialect(&key.repository);
-        let mut wanted = steps(&task, &row, &self.around(&dialect, &row));
+        let mut wanted = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
         wanted.assign.retain(|login| !row.without_effect.contains(login));
         wanted.add.retain(|label| !row.without_effect.contains(label));
         if dialect.carrier() == Carrier::Field {
             wanted.add.clear();
             wanted.remove.clear();
+        }
+        if self.rewrite(key, &task, &dialect)? == Flow::Over {
+            return Ok(Flow::Over);
         }
         for (what, one) in single(&wanted) {
             if self.bus.dry_run {
@@ -154,7 +189,41 @@ impl Pass<'_> {
         Ok(Flow::On)
     }
 
-    fn unknown(&mut self, key: &IssueKey, why: &str) {
+    /// Brings the text of an issue that comity made up to date, unless somebody edited it since.
+    fn rewrite(&mut self, key: &IssueKey, task: &Task, dialect: &Dialect) -> Result<Flow, Refusal> {
+        let mut row = self.bus.rows.issue(&key.to_string());
+        let (Some(own), Some(mark)) = (row.own_text.clone(), row.own_mark.clone()) else {
+            return Ok(Flow::On);
+        };
+        let (title, body) = issue_text(task, dialect, &mark);
+        let wanted = text::hash(&title, &body);
+        if wanted == own || row.seen.text != own || task.status.is_finished() {
+            return Ok(Flow::On);
+        }
+        let id = task.id.to_string();
+        if self.bus.dry_run {
+            self.out(key, &id, "text", &title, "planned", "text");
+            return Ok(Flow::On);
+        }
+        if self.has_enough() {
+            return Ok(Flow::Over);
+        }
+        let given = json!({"title": title, "body": body});
+        match self.bus.client.send(Method::Patch, &key.path(), Some(&given), false) {
+            Ok(_) => {
+                row.own_text = Some(wanted.clone());
+                row.seen.text = wanted;
+                self.bus.rows.set_issue(&key.to_string(), &row);
+                self.out(key, &id, "text", &title, "sent", "text");
+                Ok(Flow::On)
+            }
+            Err(Trouble::Wait(_)) => Ok(Flow::Over),
+            // It is set again at the next pass; setting it twice does no harm.
+            Err(_) => Ok(Flow::On),
+        }
+    }
+
+    pub(super) fn unknown(&mut self, key: &IssueKey, why: &str) {
         let why = format!("GitHub did not answer: {why}");
         self.bus.finding("no-answer", Some(key), why, "the next sync looks again");
         self.left += 1;
@@ -286,159 +355,6 @@ impl Pass<'_> {
         rest
     }
 
-    /// Sends a comment; one that may have been sent already is looked for first.
-    fn deliver(
-        &mut self,
-        key: &IssueKey,
-        row_key: &str,
-        mut op: OpRow,
-    ) -> Result<Delivered, Refusal> {
-        let task = op.task.clone().unwrap_or_default();
-        let what = first_line(&op.text);
-        loop {
-            let wait = Millis::from_ms((op.not_before - now().ms()).max(0));
-            if wait > WAIT_MAX {
-                return Ok(Delivered::Later);
-            }
-            std::thread::sleep(std::time::Duration::from_millis(wait.ms().unsigned_abs()));
-            if op.unsure {
-                match self.find_mark(key, &op) {
-                    Ok(Some(id)) => {
-                        self.delivered(key, row_key, &op, id)?;
-                        self.out(key, &task, &op.kind, &what, "found", &op.op);
-                        return Ok(Delivered::Done);
-                    }
-                    Ok(None) => {}
-                    Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
-                }
-            }
-            // From here on nobody knows whether it is there, until GitHub says so.
-            op.unsure = true;
-            self.bus.rows.put(row_key, &op);
-            self.bus.save()?;
-            match self.post(key, &op) {
-                Ok(id) => {
-                    self.delivered(key, row_key, &op, id)?;
-                    self.out(key, &task, &op.kind, &what, "sent", &op.op);
-                    return Ok(Delivered::Done);
-                }
-                Err(Trouble::Unknown(_)) if op.tries + 1 < TRIES_MAX => {
-                    let pace = self.bus.settings.pace.ms();
-                    op.tries += 1;
-                    op.not_before = now().ms() + (LOOK_PACES * pace << op.tries.min(6));
-                    self.bus.rows.put(row_key, &op);
-                    self.bus.save()?;
-                    // GitHub's lists lag: the first look may be too early.
-                    std::thread::sleep(std::time::Duration::from_millis(
-                        (LOOK_PACES * pace).unsigned_abs(),
-                    ));
-                }
-                Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
-            }
-        }
-    }
-
-    fn in_vain(
-        &mut self,
-        key: &IssueKey,
-        row_key: &str,
-        mut op: OpRow,
-        trouble: &Trouble,
-    ) -> Result<Delivered, Refusal> {
-        let task = op.task.clone().unwrap_or_default();
-        let what = first_line(&op.text);
-        match trouble {
-            Trouble::Wait(_) => {
-                // Nothing was done.
-                op.unsure &= op.tries > 0;
-                self.bus.rows.put(row_key, &op);
-                self.out(key, &task, &op.kind, &what, "pending", &op.op);
-                return Ok(Delivered::Wait);
-            }
-            Trouble::Unauthorized(_) => {
-                let refusal = trouble.refusal();
-                return Err(self.bus.failed(refusal));
-            }
-            Trouble::Status { status: 404 | 410, .. } => {
-                self.gone(key);
-                self.bus.rows.remove(row_key);
-                return Ok(Delivered::Later);
-            }
-            Trouble::Unknown(why) if op.tries < TRIES_MAX => {
-                op.tries += 1;
-                op.not_before =
-                    now().ms() + (LOOK_PACES * self.bus.settings.pace.ms() << op.tries.min(6));
-                self.out(key, &task, &op.kind, &what, "pending", &op.op);
-                self.unknown(key, why);
-            }
-            Trouble::Unknown(_) | Trouble::Status { .. } => {
-                op.dead = Some(trouble.refusal().message);
-                self.out(key, &task, &op.kind, &what, "dead", &op.op);
-                self.bus.finding(
-                    "dead",
-                    Some(key),
-                    trouble.refusal().message,
-                    "mend the cause, then resume the issue",
-                );
-            }
-        }
-        self.bus.rows.put(row_key, &op);
-        Ok(Delivered::Later)
-    }
-
-    /// Finds the comment that has the marks of an op.
-    fn find_mark(&mut self, key: &IssueKey, op: &OpRow) -> Result<Option<u64>, Trouble> {
-        let mut wanted = op.op.split(',');
-        let first = wanted.next().unwrap_or_default().to_owned();
-        let comments = self.comments_of(key)?;
-        let has = |comment: &&Comment| {
-            self.bus.is_own(&comment.user.login) && text::marks(&comment.body).contains(&first)
-        };
-        Ok(comments.iter().find(has).map(|comment| comment.id))
-    }
-
-    fn post(&mut self, key: &IssueKey, op: &OpRow) -> Result<u64, Trouble> {
-        let row = self.bus.rows.issue(&key.to_string());
-        let ops: Vec<String> = op.op.split(',').map(str::to_owned).collect();
-        if let (Some(claim), Some(id)) = (op.edits, row.progress)
-            && claim == row.claim
-        {
-            let path = format!("/repos/{}/issues/comments/{id}", key.repository);
-            let known: Comment = model::one(&self.bus.client.get(&path, None)?.body);
-            let mut marks = text::marks(&known.body);
-            if marks.contains(&op.op) {
-                return Ok(id);
-            }
-            marks.extend(ops);
-            let said =
-                known.body.rsplit_once("\n\n<!--").map_or(known.body.as_str(), |(said, _)| said);
-            let body = json!({"body": text::marked(&format!("{said}\n{}", op.text), &marks)});
-            self.bus.client.send(Method::Patch, &path, Some(&body), false)?;
-            return Ok(id);
-        }
-        let heading = if op.edits.is_some() { "**Agent Progress**\n\n" } else { "" };
-        let body = json!({"body": text::marked(&format!("{heading}{}", op.text), &ops)});
-        let path = format!("{}/comments", key.path());
-        let answer = self.bus.client.send(Method::Post, &path, Some(&body), true)?;
-        Ok(answer.body.get("id").and_then(Value::as_u64).unwrap_or(0))
-    }
-
-    fn delivered(
-        &mut self,
-        key: &IssueKey,
-        row_key: &str,
-        op: &OpRow,
-        id: u64,
-    ) -> Result<(), Refusal> {
-        self.bus.rows.remove(row_key);
-        let mut row = self.bus.rows.issue(&key.to_string());
-        if op.edits == Some(row.claim) {
-            row.progress = Some(id);
-        }
-        self.bus.rows.set_issue(&key.to_string(), &row);
-        self.bus.save()
-    }
-
     /// Puts a comment into the outbox that no event of the log says.
     pub(super) fn say_once(&mut self, key: &IssueKey, op: &str, kind: &str, comment: &str) {
         let done = format!("said/{op}");
@@ -513,7 +429,7 @@ impl Pass<'_> {
                 continue;
             }
             let dialect = self.bus.dialect(&key.repository);
-            let mut left = steps(&task, &row, &self.around(&dialect, &row));
+            let mut left = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
             left.add.retain(|label| !row.without_effect.contains(label));
             left.assign.retain(|login| !row.without_effect.contains(login));
             if dialect.carrier() == Carrier::Field {
@@ -526,13 +442,7 @@ impl Pass<'_> {
     }
 }
 
-enum Delivered {
-    Done,
-    Later,
-    Wait,
-}
-
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("```"));
     line.unwrap_or_default().chars().take(120).collect()
 }

@@ -28,17 +28,27 @@ const FILE_BYTES_MAX: u64 = 16 << 30;
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
-/// Runs the hidden command: `keep PARENT COMMAND…` is the keeper, `exec PARENT COMMAND…` becomes the command. Returns
-/// the exit status.
+/// Runs the hidden command: `keep PARENT COMMAND…` is the keeper, `exec PARENT COMMAND…` becomes the command. With
+/// `confine PARENT COUNT DIR… COMMAND…` the command writes nowhere but below these directories; `exec-confined` becomes
+/// it. Returns the exit status.
 pub fn main(words: &[OsString]) -> u8 {
-    let [part, parent, command @ ..] = words else { return NOT_EXECUTABLE };
+    let [part, parent, rest @ ..] = words else { return NOT_EXECUTABLE };
     let parent = parent.to_str().and_then(|text| text.parse().ok()).and_then(Pid::from_raw);
+    let is_confined = part == "confine" || part == "exec-confined";
+    let (writable, command) = match is_confined {
+        true => match counted(rest) {
+            Some((writable, command)) => (Some(writable), command),
+            None => return NOT_EXECUTABLE,
+        },
+        false => (None, rest),
+    };
     let (Some(parent), [program, arguments @ ..]) = (parent, command) else {
         return NOT_EXECUTABLE;
     };
     let done = match part.to_str() {
-        Some("keep") => keep(parent, command),
-        Some("exec") => become_command(parent, program, arguments),
+        Some("keep") => keep(parent, "exec", command),
+        Some("confine") => keep(parent, "exec-confined", rest),
+        Some("exec" | "exec-confined") => become_command(parent, writable, program, arguments),
         _ => return NOT_EXECUTABLE,
     };
     match done {
@@ -48,9 +58,23 @@ pub fn main(words: &[OsString]) -> u8 {
     }
 }
 
+/// Splits words into as many as the first one counts, and the rest.
+fn counted(words: &[OsString]) -> Option<(&[OsString], &[OsString])> {
+    let (count, rest) = words.split_first()?;
+    rest.split_at_checked(count.to_str()?.parse().ok()?)
+}
+
 /// Dies with its parent, has bounds, and is the command from now on.
-fn become_command(parent: Pid, program: &OsString, arguments: &[OsString]) -> io::Result<u8> {
+fn become_command(
+    parent: Pid,
+    writable: Option<&[OsString]>,
+    program: &OsString,
+    arguments: &[OsString],
+) -> io::Result<u8> {
     die_with(parent, Signal::KILL)?;
+    if let Some(writable) = writable {
+        super::confine::confine(writable)?;
+    }
     // A core of a failing test is of no use to anybody, and may be as large as the memory.
     lower(Resource::Core, 0);
     lower(Resource::Fsize, FILE_BYTES_MAX);
@@ -77,7 +101,7 @@ fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
     }
 }
 
-fn keep(parent: Pid, command: &[OsString]) -> io::Result<u8> {
+fn keep(parent: Pid, then: &str, words: &[OsString]) -> io::Result<u8> {
     let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT, SIGHUP])?;
     setsid()?;
     die_with(parent, Signal::TERM)?;
@@ -85,7 +109,7 @@ fn keep(parent: Pid, command: &[OsString]) -> io::Result<u8> {
     rustix::process::set_child_subreaper(Some(getpid()))?;
     let own = getpid().as_raw_nonzero().to_string();
     let child =
-        Command::new(std::env::current_exe()?).args([WORD, "exec", &own]).args(command).spawn()?;
+        Command::new(std::env::current_exe()?).args([WORD, then, &own]).args(words).spawn()?;
     let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let mut status = None;
     'running: for signal in &mut signals {
@@ -157,7 +181,7 @@ pub fn end_left() {
 
 /// Lists the processes below one, by what the system says of all. A dead one that nobody waited for counts until its
 /// parent is gone, too.
-fn below(top: Pid) -> Vec<Pid> {
+pub fn below(top: Pid) -> Vec<Pid> {
     let all = all_processes();
     let mut found = vec![top];
     let mut next = 0;

@@ -6,10 +6,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that runs commands of a project")]
 
+mod confine;
 mod keeper;
 mod output;
 
-pub use keeper::{end_left, main};
+pub use confine::can_confine;
+pub use keeper::{below, end_left, main};
 pub use output::{Output, tail};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

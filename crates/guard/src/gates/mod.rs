@@ -17,7 +17,7 @@ use comity_api::{GateRun, RecordGate, RunGates, RunGatesAnswer};
 use comity_core::chain::Hash;
 use comity_core::decide::{BuiltIn, REVIEW_GATE, known_gate, required_gates};
 use comity_core::ids::Fence;
-use comity_core::observed::{Observed, RunReport, RunSeen};
+use comity_core::observed::{GateSeen, Observed, RunSeen};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -28,9 +28,9 @@ use comity_project::store::Access;
 use comity_project::{Context, GateCommand, detect};
 use run::{Job, Ran, Result as RunResult, What};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The handlers of operations that run commands of the project.
 #[derive(Clone)]
@@ -43,6 +43,35 @@ pub struct Runner {
     pub stop: Arc<AtomicBool>,
     /// Hears how far things are.
     pub say: Arc<dyn Fn(&str) + Send + Sync>,
+    /// The gates that passed, with the commit that each ran on.
+    pub passed: Passed,
+}
+
+/// What passed so far: the event of a merge keeps what passed on its commit.
+#[derive(Clone, Default)]
+pub struct Passed(Arc<Mutex<Vec<(String, GateSeen)>>>);
+
+impl Passed {
+    fn note(&self, commit: &str, ran: &Ran, report: Option<String>) {
+        let Some(exit_code) = ran.exit_code.filter(|_| ran.result == RunResult::Pass) else {
+            return;
+        };
+        let tree = RunSeen { is_other_command: false, tree: ran.tree.clone(), report: None };
+        let seen = GateSeen {
+            gate: ran.name.clone(),
+            tier: tree.tier(),
+            report,
+            run: ran.report(exit_code),
+        };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((commit.to_owned(), seen));
+    }
+
+    /// Returns what passed on a commit.
+    pub(crate) fn on(&self, commit: &str) -> Vec<GateSeen> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter(|(on, _)| on == commit).map(|(_, seen)| seen.clone()).collect()
+    }
 }
 
 impl comity_engine::Whereabouts for Runner {}
@@ -156,15 +185,8 @@ impl Runner {
         };
         let mut ran = ran;
         let kept = self.keep_output(service, task, commit, &mut ran)?;
-        let report = RunReport {
-            exit_code,
-            duration_ms: ran.duration_ms,
-            command: ran.command.clone(),
-            config_hash: ran.config_hash.clone(),
-            output_tail: ran.text.clone(),
-        };
-        let seen =
-            RunSeen { is_other_command: false, tree: ran.tree.clone(), report: Some(report) };
+        let report = Some(ran.report(exit_code));
+        let seen = RunSeen { is_other_command: false, tree: ran.tree.clone(), report };
         let passes = ran.result == RunResult::Pass;
         let mut input = evidence_of(task, &ran.name, passes, kept);
         input.commit = Some(commit.to_owned());
@@ -193,6 +215,7 @@ impl Runner {
         let kept = evidence::keep(&dir, about, now, (&ran.text, ran.left_out), &redactor)?;
         ran.text = kept.tail;
         ran.command = redactor.free_text(&ran.command).into_owned();
+        self.passed.note(commit, ran, kept.report.clone());
         Ok(kept.report)
     }
 }

@@ -8,7 +8,7 @@ use crate::child::{self, End, Output, Spec};
 use comity_api::GateRun;
 use comity_core::chain::Hash;
 use comity_core::decide::BuiltIn;
-use comity_core::observed::TreeSeen;
+use comity_core::observed::{RunReport, TreeSeen};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::GateView;
 use comity_project::{GateCommand, GateRuns};
@@ -96,6 +96,17 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// Returns what the log keeps of the run.
+    pub fn report(&self, exit_code: i32) -> RunReport {
+        RunReport {
+            exit_code,
+            duration_ms: self.duration_ms,
+            command: self.command.clone(),
+            config_hash: self.config_hash.clone(),
+            output_tail: self.text.clone(),
+        }
+    }
+
     /// Joins a gate as it stands now with how its run went.
     pub fn shown(self, gate: GateView) -> GateRun {
         GateRun {

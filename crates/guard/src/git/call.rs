@@ -93,7 +93,7 @@ impl Git {
 
     /// Returns the same without the filters that settings name: files are read and written as commits have them. None when git
     /// cannot tell which there are.
-    pub(crate) fn without_filters(mut self) -> Option<Git> {
+    pub fn without_filters(mut self) -> Option<Git> {
         let args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
         let output = self.output(&args)?;
         // One says that there is none.

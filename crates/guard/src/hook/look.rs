@@ -80,6 +80,8 @@ struct Kept {
     last_call: i64,
     /// When a write of each file was refused last.
     refused: BTreeMap<String, i64>,
+    /// Files of others that the agent was told of.
+    told: BTreeSet<String>,
 }
 
 /// How long a tool call counts that never ended, and how long a refusal of the same file is not written down again.
@@ -120,6 +122,17 @@ impl Memory {
     /// Forgets calls that the client never ended, at the end of a turn.
     pub fn no_calls(&mut self) {
         self.kept.open = 0;
+    }
+
+    /// Tells whether the agent was told of a file that is now as the last commit has it.
+    pub fn was_put_back(&mut self, path: &str) -> bool {
+        let differs = self.kept.look.as_ref().is_some_and(|look| look.files.contains_key(path));
+        !differs && self.kept.told.remove(path)
+    }
+
+    /// Notes which files the agent is told of.
+    pub fn tell<'p>(&mut self, paths: impl Iterator<Item = &'p String>) {
+        self.kept.told.extend(paths.take(FILES_MAX).cloned());
     }
 
     fn is_stale(&self, now: i64) -> bool {

@@ -235,12 +235,15 @@ impl<'a> Hook<'a> {
             self.note_call(false)?;
             return Ok(HookAnswer::default());
         }
-        let others = self.look()?;
+        let mut others = self.look()?;
         if let Some(mut memory) = self.memory()? {
             match event.moment {
                 Moment::After => memory.call(false, now_ms()),
                 Moment::Before | Moment::Other => memory.no_calls(),
             }
+            // Who was told of a file and has put it back did what it was told to do.
+            others.retain(|(path, _)| !memory.was_put_back(path));
+            memory.tell(others.iter().map(|(path, _)| path));
             memory.keep();
         }
         self.report_seen(&others, Some(event));
@@ -359,7 +362,7 @@ fn is_held(path: &str, held: Option<&LeaseView>) -> Refusal {
             held.expires_at
         ),
     };
-    let wait = operation("lease.acquire").arg("patterns", path).ask("wait", "DUR");
+    let wait = operation("lease.acquire").arg("patterns", path).arg("wait", "5m");
     Refusal::new(Code::LeaseHeld, message)
         .hint(say("work on something else, or wait for it: ").quote(wait))
 }

@@ -64,6 +64,12 @@ pub(super) enum Tried {
         branch: Branch,
         paths: Vec<String>,
     },
+    /// The work at this place changes the same lines as the branch itself.
+    Stale {
+        place: usize,
+        branch: Branch,
+        paths: Vec<String>,
+    },
     /// A gate is red on the merged files.
     Red {
         branch: Branch,
@@ -98,7 +104,7 @@ impl Engine<'_> {
             let branch = Branch::find(&self.git, into, set)?;
             let merged = match self.chain(&branch, group)? {
                 Ok(merged) => merged,
-                Err((place, paths)) => return Ok(Tried::Conflict { place, branch, paths }),
+                Err((place, paths)) => return self.conflicts(branch, group, place, paths),
             };
             let tip = merged.last().unwrap_or(&branch.tip).clone();
             branch.can_follow(&self.git, &tip)?;
@@ -119,6 +125,21 @@ impl Engine<'_> {
         }
         let message = format!("the branch moved {TRIES_MAX} times while {} landed", named(group));
         Err(Refusal::new(Code::CouldNotRun, message).hint("run it again"))
+    }
+
+    /// Tells whether work conflicts with the branch itself, or only with what is before it and may not land.
+    fn conflicts(
+        &self,
+        branch: Branch,
+        group: &[Entry],
+        place: usize,
+        paths: Vec<String>,
+    ) -> Result<Tried, Refusal> {
+        let alone = group.get(place..=place).unwrap_or_default();
+        match self.chain(&branch, alone)? {
+            Err((_, paths)) => Ok(Tried::Stale { place, branch, paths }),
+            Ok(_) => Ok(Tried::Conflict { place, branch, paths }),
+        }
     }
 
     fn note(&self, branch: &Branch, group: &[Entry], merged: &[String]) -> Result<(), Refusal> {

@@ -139,7 +139,10 @@ impl Engine<'_> {
         let task = match entry.task.status {
             Status::Done => self.shown(&entry.task)?,
             _ => {
-                let answered = self.service.run(&self.caller, entry.finish(&merged))?;
+                // The event of the merge says what passed on the merged files.
+                let merge_gates = self.runner.passed.on(&merged);
+                let caller = Caller { merge_gates, ..self.caller.clone() };
+                let answered = self.service.run(&caller, entry.finish(&merged))?;
                 remarks.extend(answered.remarks);
                 answered.output.take::<comity_api::TaskAnswer>()?.task
             }
@@ -179,7 +182,7 @@ impl Engine<'_> {
         let group = std::slice::from_ref(entry);
         match self.attempt(group, into, remarks)? {
             Tried::Landed(landed) => Ok(landed),
-            Tried::Conflict { branch, paths, .. } => {
+            Tried::Conflict { branch, paths, .. } | Tried::Stale { branch, paths, .. } => {
                 let refusal = group::conflict(&branch, &paths);
                 let with = branch.tip.clone();
                 Err(self.sent_back(entry, None, (Ejection::Conflict, &branch.name, with), refusal))

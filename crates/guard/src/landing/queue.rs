@@ -104,10 +104,16 @@ impl QueueRun<'_> {
                 Tried::Landed(_) => Outcome::Green,
                 Tried::Red { .. } => Outcome::Red,
                 Tried::Conflict { place, .. } => Outcome::Conflict(*place),
+                Tried::Stale { place, .. } => Outcome::Stale(*place),
             };
             match train.after(outcome) {
                 Follows::Lands(_) => self.finish(&mut shown, batch, &group, tried)?,
-                Follows::Ejected(..) => self.eject(&mut shown, batch, &group, tried),
+                Follows::Ejected(at, _) => {
+                    let entry = places.iter().position(|place| *place == at);
+                    if let Some(entry) = entry.and_then(|place| group.get(place)) {
+                        self.eject(&mut shown, batch, entry, tried);
+                    }
+                }
                 Follows::TriesAgain => {}
             }
             for (at, entry) in places.into_iter().zip(group) {
@@ -167,8 +173,11 @@ impl QueueRun<'_> {
     ) -> Result<(), Refusal> {
         let Tried::Landed(landed) = tried else { return Ok(()) };
         let engine = &self.engine;
+        // The gates ran once, on the files of the whole group.
+        let merge_gates = engine.runner.passed.on(landed.tip());
+        let caller = Caller { merge_gates, ..engine.caller.clone() };
         for (entry, merged) in group.iter().zip(&landed.merged) {
-            let answered = engine.service.run(&engine.caller, entry.finish(merged))?;
+            let answered = engine.service.run(&caller, entry.finish(merged))?;
             self.remarks.extend(answered.remarks);
             let (task, sha) = (entry.task.id.to_string(), merged.clone());
             shown.landed.push(LandedTask { task, sha });
@@ -183,12 +192,11 @@ impl QueueRun<'_> {
         Ok(())
     }
 
-    /// Sends the first of a group back: it conflicts with the branch, or is red alone.
-    fn eject(&self, shown: &mut MergeBatch, batch: BatchId, group: &[Entry], tried: Tried) {
-        let Some(entry) = group.first() else { return };
+    /// Sends one of a group back: it conflicts with the branch, or is red alone.
+    fn eject(&self, shown: &mut MergeBatch, batch: BatchId, entry: &Entry, tried: Tried) {
         let (reason, branch, refusal, paths) = match tried {
             Tried::Landed(_) => return,
-            Tried::Conflict { branch, paths, .. } => {
+            Tried::Conflict { branch, paths, .. } | Tried::Stale { branch, paths, .. } => {
                 let refusal = conflict(&branch, &paths);
                 (Ejection::Conflict, branch, refusal, paths)
             }

@@ -35,7 +35,7 @@ pub fn of_log<'e>(
             }
             "note" if about_it || holder.as_deref() == Some(agent) => {
                 let done = text("text").filter(|_| text("type").as_deref() == Some("milestone"));
-                if let Some(done) = done.as_deref().and_then(checkpoint) {
+                if let Some(done) = done.as_deref().and_then(milestone) {
                     completed.retain(|known| known.task != done.task);
                     completed.push(done);
                 }
@@ -70,7 +70,7 @@ pub fn of_log<'e>(
 }
 
 /// Reads `T1 done — commit abc1234`, which a developer logs after each commit.
-fn checkpoint(text: &str) -> Option<Completed> {
+pub fn milestone(text: &str) -> Option<Completed> {
     let mut words = text.split_whitespace();
     let (task, done) = (words.next()?, words.next()?);
     let mut rest = words.filter(|word| !["—", "–", "--", "-"].contains(word));
@@ -86,7 +86,7 @@ fn checkpoint(text: &str) -> Option<Completed> {
 }
 
 /// The step after the last of those that are called `T1`, `T2`, …; a plan has them in this order.
-fn next_of_plan(completed: &[Completed]) -> Option<String> {
+pub fn next_of_plan(completed: &[Completed]) -> Option<String> {
     let number = |done: &Completed| done.task.strip_prefix('T')?.parse::<u64>().ok();
     let last = completed.iter().filter_map(number).max()?;
     Some(format!("T{}", last.checked_add(1)?))
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_milestone_after_a_commit_is_a_checkpoint_and_any_other_is_none() {
-        let read = |text: &str| checkpoint(text).map(|done| (done.task, done.commit));
+        let read = |text: &str| milestone(text).map(|done| (done.task, done.commit));
         let done =
             |task: &str, commit: Option<&str>| Some((task.to_owned(), commit.map(str::to_owned)));
         assert_eq!(read("T1 done — commit abc1234"), done("T1", Some("abc1234")));
@@ -121,7 +121,7 @@ mod tests {
         {
             assert_eq!(read(other), None, "{other}");
         }
-        let plan = [checkpoint("T2 done").unwrap(), checkpoint("T1 done").unwrap()];
+        let plan = [milestone("T2 done").unwrap(), milestone("T1 done").unwrap()];
         assert_eq!(next_of_plan(&plan).as_deref(), Some("T3"));
     }
 

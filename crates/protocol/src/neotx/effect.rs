@@ -65,6 +65,7 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
                     title: title_of(&finding.title),
                     description: finding.details.clone(),
                     priority: Some(Priority::from_rank(u8::from(!is_critical))),
+                    effort: finding.effort.clone(),
                 };
                 commands.push(Command::DecisionAsk(Box::new(Question {
                     question: heading,

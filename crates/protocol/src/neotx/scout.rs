@@ -84,6 +84,8 @@ pub struct Finding {
     pub title: String,
     pub details: String,
     pub decision: Option<String>,
+    /// XS, S, M or L.
+    pub effort: Option<String>,
 }
 
 pub fn findings(root: &Node) -> Vec<Finding> {
@@ -102,7 +104,9 @@ pub fn findings(root: &Node) -> Vec<Finding> {
             details.push_str(&format!("\nFiles: {}", files.join(", ")));
         }
         let decision = node.get("decision_id").filter(|id| id.data != Data::Null);
+        let effort = node.text_of("effort");
         Finding {
+            effort: (!effort.is_empty()).then_some(effort),
             id: node.text_of("id"),
             severity: node.text_of("severity"),
             title: node.text_of("title"),

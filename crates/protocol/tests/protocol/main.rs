@@ -2,5 +2,6 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a failed test is a panic")]
 
 mod ace;
+mod driver;
 mod labels;
 mod neomjs;

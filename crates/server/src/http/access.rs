@@ -100,10 +100,12 @@ impl Names {
 }
 
 /// Who asks.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Who {
     Token(Holder),
     Session(Session),
+    /// The agent of the run whose socket it is. Whatever it says of itself does not count.
+    Run(Box<Caller>),
     /// Somebody who may read: on the socket, or where the project lets everybody on this host read.
     Reader,
     Nobody,
@@ -117,6 +119,9 @@ impl Who {
         keys: &Keys<'_>,
         now: Timestamp,
     ) -> Result<Who, Refusal> {
+        if let Some(caller) = keys.run {
+            return Ok(Who::Run(Box::new(caller.clone())));
+        }
         let bearer = text(headers, AUTHORIZATION.as_str()).map(|v| v.strip_prefix("Bearer "));
         if let Some(secret) = bearer {
             let holder = secret.map(|secret| keys.tokens.holder(secret, now)).transpose()?;
@@ -141,6 +146,7 @@ impl Who {
         match self {
             Who::Token(holder) => format!("token/{}", holder.token),
             Who::Session(session) => format!("session/{}", session.id),
+            Who::Run(caller) => format!("run/{}", caller.actor),
             Who::Reader | Who::Nobody => format!("client/{client}"),
         }
     }
@@ -151,7 +157,7 @@ impl Who {
         match self {
             Who::Token(holder) => holder.scope.check(row, input),
             Who::Session(session) if writes => check_csrf(session, headers),
-            Who::Session(_) => Ok(()),
+            Who::Session(_) | Who::Run(_) => Ok(()),
             Who::Reader if !writes => Ok(()),
             Who::Reader => Err(Refusal::new(
                 Code::Unauthenticated,
@@ -169,7 +175,7 @@ impl Who {
             Who::Nobody => {
                 Err(Refusal::new(Code::Unauthenticated, "this server wants a token or a session"))
             }
-            Who::Token(_) | Who::Session(_) | Who::Reader => Ok(()),
+            Who::Token(_) | Who::Session(_) | Who::Run(_) | Who::Reader => Ok(()),
         }
     }
 
@@ -181,6 +187,7 @@ impl Who {
             Who::Session(session) => {
                 Caller { actor: session.person.clone(), via: session.via(), ..own }
             }
+            Who::Run(caller) => (**caller).clone(),
             Who::Reader | Who::Nobody => own,
         }
     }
@@ -192,6 +199,8 @@ pub struct Keys<'a> {
     pub sessions: &'a Sessions,
     pub cookie: &'a str,
     pub open_read: bool,
+    /// The only caller, on the socket of a run.
+    pub run: Option<&'a Caller>,
 }
 
 fn check_csrf(session: &Session, headers: &HeaderMap) -> Result<(), Refusal> {

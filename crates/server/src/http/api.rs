@@ -113,7 +113,9 @@ impl Hall {
         caller.repo = repo.unwrap_or(caller.repo);
         if address.row.kind == Kind::Write {
             caller.key = text(&ask.headers, KEY_HEADER).map(str::to_owned);
-            caller.fence = fence(&ask.headers)?;
+            if !matches!(who, Who::Run(_)) {
+                caller.fence = fence(&ask.headers)?;
+            }
             self.check_match(ask, root, &caller, address, &mut input)?;
         }
         let at = param("at").map(Moment::parse).transpose()?;
@@ -273,6 +275,7 @@ impl Call<'_> {
             drop(done.send(told.map(Answered::from)));
         });
         let service = &self.root.served.service;
+        self.root.served.waits_for(&self.caller, &input.id);
         service.when_settled(&self.caller, &input.id, input.timeout, tell)?;
         Ok(answer)
     }

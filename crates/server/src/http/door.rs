@@ -80,6 +80,10 @@ async fn authenticate(State(hall): State<Arc<Hall>>, mut request: Request, next:
             request.extensions_mut().insert(holder);
             next.run(request).await
         }
+        Ok(super::access::Who::Run(caller)) => {
+            request.extensions_mut().insert(*caller);
+            next.run(request).await
+        }
         Ok(_) => next.run(request).await,
         Err(refusal) => problem(&refusal),
     }

@@ -10,7 +10,7 @@ use crate::tokens::Tokens;
 use comity_bridge::Bridge;
 use comity_core::ids::RepoName;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{Handlers, Moment, Service};
+use comity_engine::{Caller, Handlers, Moment, Service};
 use comity_fleet::RunOutputs;
 use comity_guard::{Messages, Shown};
 use std::collections::VecDeque;
@@ -103,6 +103,8 @@ pub struct Hall {
     pub metrics: Metrics,
     pub queue: Arc<Semaphore>,
     pub streams: Arc<Semaphore>,
+    /// The only caller, where this is the door of a run.
+    pub run: Option<Caller>,
     cookie: String,
 }
 
@@ -119,8 +121,21 @@ impl Hall {
             metrics: Metrics::default(),
             queue: Arc::new(Semaphore::new(QUEUE_MAX)),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            run: None,
             roots,
         })
+    }
+
+    /// Makes the door of a run: whoever comes in is its agent.
+    pub fn of_run(served: Served, caller: Caller) -> Result<Hall, Refusal> {
+        let names = Names {
+            port: 0,
+            hosts: Vec::new(),
+            secure: false,
+            behind_proxy: false,
+            loopback: true,
+        };
+        Ok(Hall { run: Some(caller), ..Hall::new(vec![served], names, 0)? })
     }
 
     /// Finds the project of a repository, and the repository where the store has several.
@@ -134,6 +149,8 @@ impl Hall {
             return Ok((root, None));
         }
         match self.roots.as_slice() {
+            // A run works for one repository.
+            [_] if self.run.is_some() => Err(lost()),
             [only] => Ok((only, Some(RepoName::parse(repo)?))),
             _ => Err(lost()),
         }
@@ -145,6 +162,7 @@ impl Hall {
             sessions: &self.sessions,
             cookie: &self.cookie,
             open_read: root.open_read && self.names.loopback,
+            run: self.run.as_ref(),
         }
     }
 }

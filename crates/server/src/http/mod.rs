@@ -11,10 +11,12 @@ mod live;
 mod metrics;
 mod pages;
 mod routes;
+mod run_door;
 mod session;
 mod wire;
 
 pub use api::REMARKS_HEADER;
+pub use run_door::RunDoor;
 
 use crate::Served;
 use crate::runtime::{blocking, failed, run, told_to_end};

@@ -40,6 +40,9 @@ impl Hall {
             Who::Token(holder) => {
                 SessionAnswer { csrf: None, me: Some(holder.agent.to_string()), expires_at: None }
             }
+            Who::Run(caller) => {
+                SessionAnswer { csrf: None, me: Some(caller.actor.to_string()), expires_at: None }
+            }
             Who::Reader => SessionAnswer { csrf: None, me: None, expires_at: None },
             who @ Who::Nobody => return who.may_read().and(Err(unreachable())),
         };

@@ -65,7 +65,11 @@ pub struct Socket {
 impl Socket {
     /// Listens on the socket of a project. None where another server does, or where the system does not let us.
     pub fn bind(context: &Context) -> Option<Socket> {
-        let path = context.socket();
+        Socket::at(context.socket())
+    }
+
+    /// Listens on a socket that nobody listens on.
+    pub fn at(path: PathBuf) -> Option<Socket> {
         if BlockingStream::connect(&path).is_ok() {
             return None;
         }

@@ -168,6 +168,25 @@ words! {
     }
 }
 
+impl RecordKind {
+    /// Tells whether a caller who names no task means the one that it holds.
+    pub fn is_about_own_task(self) -> bool {
+        match self {
+            RecordKind::Progress
+            | RecordKind::Discovery
+            | RecordKind::Milestone
+            | RecordKind::StepStarted
+            | RecordKind::StepDone
+            | RecordKind::ItemMet
+            | RecordKind::Gate => true,
+            RecordKind::Heartbeat
+            | RecordKind::Start
+            | RecordKind::Change
+            | RecordKind::Message => false,
+        }
+    }
+}
+
 impl Remembered {
     /// Returns the type of a memory; a pad is none.
     pub fn memory(self) -> Option<MemoryType> {

@@ -98,6 +98,9 @@ impl Door {
             }
             Callers::OfTokens => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
+                if let Some(agent) = parts.and_then(|parts| parts.extensions.get::<Caller>()) {
+                    return Ok((Caller { key, ..agent.clone() }, true));
+                }
                 let holder = parts.and_then(|parts| parts.extensions.get::<Holder>());
                 holder.map(|holder| (holder.agent.clone(), holder.via()))
             }

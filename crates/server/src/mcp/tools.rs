@@ -124,11 +124,14 @@ impl Served {
     }
 
     fn release(&self, caller: Caller, given: Release) -> ToolAnswer {
-        let Release { task, leases, reason, fence, key } = given;
+        let Release { mut task, leases, reason, fence, key } = given;
+        let caller = fenced(caller, fence)?;
+        if task.is_none() && leases.is_empty() {
+            task = self.only_task(&caller)?;
+        }
         if task.is_none() && leases.is_empty() {
             return Err(Refusal::input("release: give a task, or leases, or both"));
         }
-        let caller = fenced(caller, fence)?;
         let mut answer = Map::new();
         if !leases.is_empty() {
             // Each of the two operations has a key of its own.
@@ -149,6 +152,10 @@ impl Served {
     fn record(&self, caller: Caller, given: Record) -> ToolAnswer {
         let Record { task, kind, text, paths, to, gate, passed, fence, key } = given;
         let caller = keyed(fenced(caller, fence)?, key);
+        let task = match task {
+            None if kind.is_about_own_task() => self.only_task(&caller)?,
+            given => given,
+        };
         let needed = |what: Option<String>, name: &str| {
             what.ok_or_else(|| Refusal::input(format!("record: this kind needs {name}")))
         };
@@ -208,6 +215,19 @@ impl Served {
             fields.insert("news".to_owned(), json!([]));
         }
         Ok(answer)
+    }
+
+    /// Returns the task that a caller means who names none: the only one that it holds.
+    fn only_task(&self, caller: &Caller) -> Result<Option<String>, Refusal> {
+        let id = caller.actor.to_string();
+        match self.service.call::<op::AgentShow>(caller, ById { id }) {
+            Ok(known) => Ok(match known.agent.holds.tasks.as_slice() {
+                [one] => Some(one.clone()),
+                _ => None,
+            }),
+            Err(refusal) if refusal.code == Code::NotFound => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     fn submit_work(&self, caller: Caller, given: SubmitWork) -> ToolAnswer {

@@ -96,6 +96,7 @@ impl Served {
         let (served, id) = (self.clone(), id.to_owned());
         blocking(move || {
             let tell = Box::new(move |outcome| drop(done.send(outcome)));
+            served.waits_for(&caller, &id);
             served.service.when_settled(&caller, &id, Some(patience), tell)
         })
         .await?;

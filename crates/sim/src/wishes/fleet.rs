@@ -22,6 +22,7 @@ pub(super) fn fleet(task: &str, chance: &mut Chance) -> Command {
             wip: None,
             report_kind: None,
             steps: Vec::new(),
+            said: Map::new(),
         }))
     };
     let change = match chance.below(12) {
@@ -45,6 +46,7 @@ pub(super) fn fleet(task: &str, chance: &mut Chance) -> Command {
                 parent: None,
                 rule: None,
                 max_cost: chance.percent(50).then_some(usd),
+                skip_design: None,
             }));
         }
         4 | 5 => {

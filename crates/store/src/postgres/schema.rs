@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("migrations/0005_runs.sql")),
     (POSTS, include_str!("migrations/0006_posts.sql")),
     (7, include_str!("migrations/0007_kept.sql")),
+    (8, include_str!("migrations/0008_seats.sql")),
 ];
 
 /// The schema that this build writes.

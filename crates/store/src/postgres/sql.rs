@@ -142,19 +142,19 @@ pub(super) const EVENT_HASHES: &str = "SELECT seq, hash FROM events WHERE seq = 
 pub(super) const EVENT_TS: &str = "SELECT ts FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1";
 
 pub(super) const REPO: &str =
-    "SELECT tasks, leases, decisions, memories, directives, fold_case FROM repos
+    "SELECT tasks, leases, decisions, memories, directives, fold_case, seats FROM repos
     WHERE repo = $1 ORDER BY at_commit DESC LIMIT 1";
 pub(super) const REPOS_AFTER: &str = "SELECT DISTINCT ON (repo) repo, tasks, leases, decisions,
-    memories, directives, fold_case FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
+    memories, directives, fold_case, seats FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
 /// The number of a commit is known before it is counted, under the lock.
 pub(super) const SET_REPOS: &str = "INSERT INTO repos
-    (repo, at_commit, tasks, leases, decisions, memories, directives, fold_case)
-    SELECT repo, $1, tasks, leases, decisions, memories, directives, fold_case
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-    u (repo, tasks, leases, decisions, memories, directives, fold_case)
+    (repo, at_commit, tasks, leases, decisions, memories, directives, fold_case, seats)
+    SELECT repo, $1, tasks, leases, decisions, memories, directives, fold_case, seats
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[])
+    u (repo, tasks, leases, decisions, memories, directives, fold_case, seats)
     ON CONFLICT (repo, at_commit) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
     decisions = excluded.decisions, memories = excluded.memories,
-    directives = excluded.directives, fold_case = excluded.fold_case";
+    directives = excluded.directives, fold_case = excluded.fold_case, seats = excluded.seats";
 pub(super) const PRUNE_REPOS: &str =
     "DELETE FROM repos r WHERE at_commit >= $1 AND at_commit < $2 AND EXISTS (
     SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit > r.at_commit)";

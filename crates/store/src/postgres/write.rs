@@ -213,7 +213,7 @@ impl<'a> Writer<'a> {
         given.extend(arrays![repos, it =>
             it.0.as_str().to_owned(), signed(it.1.tasks), signed(it.1.leases),
             signed(it.1.decisions), signed(it.1.memories), signed(it.1.directives),
-            rows::fold_case(it.1),
+            rows::fold_case(it.1), rows::seats(it.1),
         ]);
         self.add(sql::SET_REPOS, given);
     }

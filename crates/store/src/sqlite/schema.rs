@@ -18,6 +18,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (6, include_str!("migrations/0006_runs.sql")),
     (POSTS, include_str!("migrations/0007_posts.sql")),
     (8, include_str!("migrations/0008_kept.sql")),
+    (9, include_str!("migrations/0009_seats.sql")),
 ];
 
 /// The schema that this build writes.

@@ -99,15 +99,17 @@ statements! {
     APPEND = "INSERT INTO events (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-    REPO = "SELECT tasks, leases, decisions, memories, directives, fold_case FROM repos
+    REPO = "SELECT tasks, leases, decisions, memories, directives, fold_case, seats FROM repos
         WHERE repo = ?1";
-    REPOS_AFTER = "SELECT repo, tasks, leases, decisions, memories, directives, fold_case FROM repos
+    REPOS_AFTER = "SELECT repo, tasks, leases, decisions, memories, directives, fold_case, seats FROM repos
         WHERE repo > ?1 ORDER BY repo LIMIT ?2";
-    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions, memories, directives, fold_case)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    SET_REPO = "INSERT INTO repos
+        (repo, tasks, leases, decisions, memories, directives, fold_case, seats)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT (repo) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
         decisions = excluded.decisions, memories = excluded.memories,
-        directives = excluded.directives, fold_case = excluded.fold_case";
+        directives = excluded.directives, fold_case = excluded.fold_case,
+        seats = excluded.seats";
     DELETE_REPOS = "DELETE FROM repos WHERE repo = ?1";
 
     AGENT = "SELECT body FROM agents WHERE id = ?1";

@@ -175,8 +175,9 @@ fn delete(
 fn set_repo(conn: &Connection, repo: &RepoName, c: &Counters) -> Result<(), DbError> {
     let (tasks, leases, decisions) = (signed(c.tasks), signed(c.leases), signed(c.decisions));
     let (memories, directives) = (signed(c.memories), signed(c.directives));
-    let fold_case = rows::fold_case(c);
-    let given = params![repo.as_str(), tasks, leases, decisions, memories, directives, fold_case];
+    let (fold_case, seats) = (rows::fold_case(c), rows::seats(c));
+    let given =
+        params![repo.as_str(), tasks, leases, decisions, memories, directives, fold_case, seats];
     run(conn, sql::SET_REPO, given)
 }
 

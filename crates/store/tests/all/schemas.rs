@@ -45,13 +45,17 @@ fn a_store_of_every_released_schema_is_upgraded() {
     assert_eq!(count, newest, "one dump for each released schema");
 }
 
-/// Returns tables, indexes and rows of a store, but for the times of its upgrades.
-fn content(path: &Path) -> String {
+/// Returns the lines that tables, indexes and rows of a store are written in, whatever their order, but for the times of its
+/// upgrades.
+fn content(path: &Path) -> Vec<String> {
     let made = Command::new("sqlite3").arg(path).arg(".dump").output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let text = String::from_utf8(made.stdout).unwrap();
     let is_time = |line: &&str| line.starts_with("INSERT INTO schema_migrations");
-    text.lines().filter(|line| !is_time(line)).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| !is_time(line)).map(str::to_owned).collect();
+    lines.sort();
+    lines
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod decision;
 mod directive;
+mod fleet;
 mod log;
 mod memory;
 mod print;
@@ -44,6 +45,10 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
         NeoCommand::Memory(command) => memory::run(&context()?, command),
         NeoCommand::Log(args) => log::run(global, args),
         NeoCommand::Logs(args) => log::show(&context()?, &args),
+        NeoCommand::Run(args) => fleet::start(&context()?, *args),
+        NeoCommand::Runs(args) => fleet::runs(&context()?, &args),
+        NeoCommand::Cost(args) => fleet::cost(&context()?, &args),
+        NeoCommand::Do { task, .. } => fleet::hand_over(&context()?, task),
     }
 }
 

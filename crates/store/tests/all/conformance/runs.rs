@@ -85,6 +85,7 @@ pub(super) fn ended(number: u64) -> Draft {
         cost_usd: Usd::ZERO,
         cost_basis: None,
         duration_seconds: 0,
+        said: Map::new(),
         frees_review_of: None,
     };
     draft("T1", Event::RunEnded(Box::new(body)))

@@ -262,6 +262,7 @@ pub(super) fn asked(number: u64) -> Draft {
         expires_at: None,
         proposes: None,
         budget: None,
+        rule: None,
     };
     draft(None, Event::DecisionAsked(Box::new(question)))
 }
