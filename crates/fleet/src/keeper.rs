@@ -82,14 +82,17 @@ impl Job {
     }
 }
 
+/// Opens a door for a caller on a socket; it is open until what is returned is dropped.
+pub type OpenDoor<'a> = dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal> + 'a;
+
 /// What a keeper gets from the door that it belongs to.
 pub struct Surroundings<'a> {
     /// comity itself.
     pub program: &'a Path,
     /// What looks at the work tree of the run.
     pub observer: &'a dyn Fn(&Path) -> GitObserver,
-    /// Opens the door of the run on a socket; it is open until what is returned is dropped.
-    pub door: &'a dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal>,
+    /// Opens the door of the run.
+    pub door: &'a OpenDoor<'a>,
 }
 
 pub(crate) struct Keeper<'a> {
