@@ -1,4 +1,4 @@
--- A store of schema 7 with four events. Never edited; made with sqlite3's .dump.
+-- A store of schema 9 with four events. Never edited; comity made it of the one before, and sqlite3's .dump wrote it down.
 PRAGMA foreign_keys=OFF;
 BEGIN TRANSACTION;
 CREATE TABLE agents (
@@ -6,6 +6,12 @@ CREATE TABLE agents (
   body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO agents VALUES('ann','{"id":"ann","roles":["implementer"],"skills":["rust"],"registered_at":"2026-01-01T00:00:01.000Z"}');
+CREATE TABLE budgets (
+  repo TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (repo, scope)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE decisions (
   rowid INTEGER PRIMARY KEY,
   repo TEXT NOT NULL,
@@ -112,12 +118,6 @@ CREATE TABLE presence (
   last_seen INTEGER NOT NULL,
   PRIMARY KEY (agent, fence)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE kept (
-  space TEXT NOT NULL,
-  key TEXT NOT NULL,
-  value BLOB NOT NULL,
-  PRIMARY KEY (space, key)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE repos (
   repo TEXT PRIMARY KEY,
   tasks INTEGER NOT NULL,
@@ -125,6 +125,15 @@ CREATE TABLE repos (
   decisions INTEGER NOT NULL
 , memories INTEGER NOT NULL DEFAULT 0, directives INTEGER NOT NULL DEFAULT 0, fold_case INTEGER NOT NULL DEFAULT 0, seats TEXT NOT NULL DEFAULT '{}') STRICT, WITHOUT ROWID;
 INSERT INTO repos VALUES('acme/app',1,1,0,0,0,0,'{}');
+CREATE TABLE runs (
+  rowid INTEGER PRIMARY KEY,
+  repo TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  task TEXT NOT NULL,
+  live INTEGER NOT NULL,
+  due_at INTEGER,
+  body TEXT NOT NULL
+) STRICT;
 CREATE TABLE schema_migrations (
   version INTEGER PRIMARY KEY,
   checksum TEXT NOT NULL,
@@ -136,9 +145,9 @@ INSERT INTO schema_migrations VALUES(3,'3de93a34afa9abadb5cd6a6a97c47b6b993e4e99
 INSERT INTO schema_migrations VALUES(4,'03a9a90174051f44fd48727180f2477aeb84598c76ba8c69bd922c1f43035820',1794798976173);
 INSERT INTO schema_migrations VALUES(5,'281a5f1da3ac53e7b61d42b5266ab6ecfa84b442d65ec85c7ccda7e9167c8678',1794798976178);
 INSERT INTO schema_migrations VALUES(6,'b726efbcba1ed6e1ac1fc8396c271b72c89c6f6fc597628a32bc596f60e71c59',1794798976178);
-INSERT INTO schema_migrations VALUES(7,'da7d4e60f923bb413c841a0f687928f8e27637c6740b5decd731ba5caa55b2e5',1794798976178);
-INSERT INTO schema_migrations VALUES(8,'e53dab4cb9e212e7117c8bf36bdb638657ee5ca1717c29098b64eeaf18419de3',1794798976178);
-INSERT INTO schema_migrations VALUES(9,'bee33884ba20e4ce3b4fdbd5b87fba75816cee818a6877bb025f8a3f1f0703bb',1794798976178);
+INSERT INTO schema_migrations VALUES(7,'da7d4e60f923bb413c841a0f687928f8e27637c6740b5decd731ba5caa55b2e5',1795020642739);
+INSERT INTO schema_migrations VALUES(8,'e53dab4cb9e212e7117c8bf36bdb638657ee5ca1717c29098b64eeaf18419de3',1795020690176);
+INSERT INTO schema_migrations VALUES(9,'bee33884ba20e4ce3b4fdbd5b87fba75816cee818a6877bb025f8a3f1f0703bb',1795024149015);
 CREATE TABLE task_labels (
   repo TEXT NOT NULL,
   label TEXT NOT NULL,
@@ -165,21 +174,6 @@ CREATE TABLE tasks (
   body TEXT NOT NULL
 , preferred TEXT) STRICT;
 INSERT INTO tasks VALUES(1,'acme/app','T1',1,'queued',2,'implementer',NULL,NULL,NULL,NULL,NULL,1,NULL,'{"repo":"acme/app","id":"T1","number":1,"version":1,"title":"First","description":"","kind":null,"complexity":null,"deliverable":"code","status":"queued","priority":"P2","labels":["a"],"role":"implementer","assignee":null,"reserved_for":null,"preferred":null,"reviewer":null,"review_taken":false,"dependencies":["T9"],"blockers":[],"files":["src/**"],"branch":null,"commit":null,"pr":null,"merged_sha":null,"round":0,"review_rounds":0,"requirements":[],"dod":[{"text":"it works","state":"open","by":null,"at":null}],"gates":[{"name":"tests","required":true,"evidence":null,"waiver":null,"failures":0}],"constraints":{"max_files":null,"no_git_commit":false,"no_new_deps":false,"allow_delete":[]},"context":{},"timeout":0,"attempts":0,"epic":null,"prd":null,"initiative":null,"parent":null,"external_ids":{},"claim":null,"block":null,"steps":[],"decisions":[],"last_error":null,"created_by":"ann","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z"}',NULL);
-CREATE TABLE runs (
-  rowid INTEGER PRIMARY KEY,
-  repo TEXT NOT NULL,
-  number INTEGER NOT NULL,
-  task TEXT NOT NULL,
-  live INTEGER NOT NULL,
-  due_at INTEGER,
-  body TEXT NOT NULL
-) STRICT;
-CREATE TABLE budgets (
-  repo TEXT NOT NULL,
-  scope TEXT NOT NULL,
-  body TEXT NOT NULL,
-  PRIMARY KEY (repo, scope)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE posts (
   rowid INTEGER PRIMARY KEY,
   repo TEXT NOT NULL,
@@ -193,6 +187,12 @@ CREATE TABLE post_places (
   seq INTEGER NOT NULL,
   id TEXT NOT NULL,
   PRIMARY KEY (repo, place, seq, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE kept (
+  space TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (space, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX events_by_task ON events (task, repo) WHERE task IS NOT NULL;
 CREATE INDEX events_by_name ON events (event);
