@@ -89,8 +89,11 @@ pub struct Surroundings<'a> {
     /// What looks at the work tree of the run.
     pub observer: &'a dyn Fn(&Path) -> GitObserver,
     /// Opens the door of the run on a socket; it is open until what is returned is dropped.
-    pub door: &'a dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal>,
+    pub door: &'a OpenDoor<'a>,
 }
+
+/// Opens a door on a socket, for one caller.
+pub type OpenDoor<'a> = dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal> + 'a;
 
 pub(crate) struct Keeper<'a> {
     pub(crate) context: &'a Context,

@@ -86,9 +86,7 @@ impl Setting<'_> {
         let mut env = self.environment();
         let mut argv = self.job.argv.clone();
         let (talk, stdin) = match self.job.kind {
-            DriverKind::Command => {
-                (Talk::Command(CommandLines::default()), Some(opening.prompt.clone()))
-            }
+            DriverKind::Command => (Talk::Command(CommandLines::default()), Some(opening.prompt)),
             DriverKind::Claude => {
                 argv.extend(self.claude()?);
                 env.extend(self.claude_variables());

@@ -80,7 +80,7 @@ pub fn resume(
         stage: Some(old.stage),
         meta: old.meta.clone(),
         driver: Some(old.driver.clone()),
-        model: old.model.clone(),
+        model: old.model,
         resumed_from: Some(id),
         fresh,
         ..Asked::default()
