@@ -107,8 +107,8 @@ impl Office for Copied<'_> {
     fn is_told(&mut self, _: usize, files: &[usize], since: u64) -> Outcome<bool> {
         let near =
             |(_, changed): &&(u64, BTreeSet<usize>)| files.iter().any(|f| changed.contains(f));
-        let after = self.landed.iter().rev().take_while(|(seq, _)| *seq > since);
-        Ok(after.filter(near).next().is_some())
+        let mut after = self.landed.iter().rev().take_while(|(seq, _)| *seq > since);
+        Ok(after.any(|one| near(&one)))
     }
 
     fn submit(&mut self, _: usize, task: usize) -> Outcome<()> {

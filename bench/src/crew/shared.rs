@@ -110,7 +110,7 @@ impl Crew<'_> {
             !self.locks
                 || self.tasks[*at].edits.iter().all(|edit| !self.held.contains(&edit.place.0))
         };
-        let Some(place) = self.queue.iter().position(|at| is_free(at)) else {
+        let Some(place) = self.queue.iter().position(is_free) else {
             if !self.queue.is_empty() {
                 self.waiting.push(who);
             }

@@ -124,8 +124,6 @@ codes! {
     GateCycles => "gate-cycles", 3, 409, "end the run: a person decides how the task goes on";
     /// The task was tried too often, and a question about it is open.
     LoopGuard => "loop-guard", 3, 409, say("answer it with ").quote(op("decision.answer").ask("id", "ID"));
-    /// A criterion is not shown to be met.
-    EvidenceMissing => "evidence-missing", 3, 409, "name a pull request, a gate that passed, a run or a merged commit for every criterion";
     /// comity could not look at the repository, and the rule needs that.
     Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
     /// The name is not known.

@@ -82,18 +82,18 @@ impl Job {
     }
 }
 
+/// Opens a door for a caller on a socket; it is open until what is returned is dropped.
+pub type OpenDoor<'a> = dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal> + 'a;
+
 /// What a keeper gets from the door that it belongs to.
 pub struct Surroundings<'a> {
     /// comity itself.
     pub program: &'a Path,
     /// What looks at the work tree of the run.
     pub observer: &'a dyn Fn(&Path) -> GitObserver,
-    /// Opens the door of the run on a socket; it is open until what is returned is dropped.
+    /// Opens the door of the run.
     pub door: &'a OpenDoor<'a>,
 }
-
-/// Opens a door on a socket, for one caller.
-pub type OpenDoor<'a> = dyn Fn(&Path, Caller) -> Result<Box<dyn Any>, Refusal> + 'a;
 
 pub(crate) struct Keeper<'a> {
     pub(crate) context: &'a Context,

@@ -12,7 +12,7 @@ use comity_core::command::Command;
 use comity_core::ids::AgentId;
 use comity_core::observed::Observed;
 use comity_core::outside::{Level, OutsideSeen};
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_core::task::Task;
 use comity_core::time::Millis;
 use comity_core::via::Via;
@@ -355,11 +355,6 @@ impl Bus {
 /// Returns the body of a label to be made.
 pub(crate) fn label_body(name: &str, color: &str, description: &str) -> serde_json::Value {
     json!({"name": name, "color": color, "description": description})
-}
-
-/// A refusal that says what GitHub cannot do.
-pub(crate) fn unsupported(what: &str) -> Refusal {
-    Refusal::new(Code::GithubUnsupported, format!("this GitHub has no {what}"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,6 @@ const TOO_FAST: [&str; 4] = ["secondary rate", "rate limit", "abuse", "temporari
 pub enum Method {
     Post,
     Patch,
-    Put,
     Delete,
 }
 
@@ -258,11 +257,10 @@ impl Client {
                     None => request.call(),
                 }
             }
-            Method::Post | Method::Patch | Method::Put => {
+            Method::Post | Method::Patch => {
                 let request = match method {
                     Method::Post => self.agent.post(&url),
-                    Method::Patch => self.agent.patch(&url),
-                    Method::Put | Method::Delete => self.agent.put(&url),
+                    Method::Patch | Method::Delete => self.agent.patch(&url),
                 };
                 let request = headers(request.header("authorization", &token));
                 request

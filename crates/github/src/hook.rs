@@ -236,7 +236,7 @@ fn head(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.is_ascii() {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();

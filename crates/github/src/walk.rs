@@ -194,6 +194,7 @@ impl Sides {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the environment says how long tests may take")]
 fn cases() -> u32 {
     if std::env::var_os("COMITY_LONG").is_some() { 10_000 } else { 300 }
 }

@@ -1,8 +1,6 @@
 //! `comity supervise`
 
-use super::values::{dollars, text};
 use clap::Args;
-use comity_core::money::Usd;
 
 /// Options of `supervise`.
 #[derive(Debug, Args)]
@@ -22,15 +20,6 @@ pub struct SuperviseArgs {
     /// Stop the supervisor of this host
     #[arg(long, conflicts_with = "once")]
     pub stop: bool,
-    /// Start an agent that is responsible for this objective until every criterion is met
-    #[arg(long, value_name = "TEXT", value_parser = text, requires = "criteria")]
-    pub objective: Option<String>,
-    /// A criterion of the objective (repeatable)
-    #[arg(long = "criterion", value_name = "TEXT", value_parser = text, requires = "objective")]
-    pub criteria: Vec<String>,
-    /// The most US dollars that the objective may cost
-    #[arg(long, value_name = "N", value_parser = dollars, requires = "objective")]
-    pub budget: Option<Usd>,
     /// This process was started in the background
     #[arg(long, hide = true)]
     pub detached: bool,

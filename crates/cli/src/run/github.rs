@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, command: GithubCommand, json: bool) -> Resu
             call::<op::GithubSetup>(&github, &caller, input, words::setup)
         }
         GithubCommand::Doctor => {
-            call::<op::GithubDoctor>(&github, &caller, Nothing {}, words::checks).map(|reply| reply)
+            call::<op::GithubDoctor>(&github, &caller, Nothing {}, words::checks)
         }
         GithubCommand::Status => {
             call::<op::GithubStatus>(&github, &caller, Nothing {}, words::status)
@@ -113,7 +113,7 @@ fn watching(
     let stop = env::stop_flag()?;
     let ready = |address: Option<SocketAddr>| match address {
         Some(address) => {
-            output::remark(&format!("listening on http://{address}/webhook; end with Ctrl-C"))
+            output::remark(&format!("listening on http://{address}/webhook; end with Ctrl-C"));
         }
         None => output::remark("watching; end with Ctrl-C"),
     };

@@ -118,6 +118,7 @@ fn tell(said: &Said<'_>, json: bool) {
 }
 
 /// Starts the supervisor as a process of its own.
+#[expect(clippy::disallowed_methods, reason = "the supervisor goes on when this process ends")]
 fn detach(context: &Context, global: &Global) -> Result<Reply, Refusal> {
     let failed = |error: std::io::Error| {
         Refusal::new(Code::CouldNotRun, format!("cannot start the supervisor: {error}"))

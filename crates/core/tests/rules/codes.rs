@@ -31,7 +31,6 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::RunFailed, "command line: a run that was waited for"),
-    (Code::EvidenceMissing, "fleet: a criterion that is not shown to be met"),
     (Code::TimedOut, "engine: a wait in vain"),
     (Code::SyncBusy, "github: another process keeps the store in step"),
     (Code::ClaimedElsewhere, "github: another engine has the issue"),

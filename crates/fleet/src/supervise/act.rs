@@ -4,7 +4,7 @@ use super::look::CHECK_ENV;
 use super::{Supervisor, Taken};
 use crate::place::RunPlace;
 use crate::start::{Asked, By, start};
-use comity_api::{ById, EventFilter, RunFilter, RunMerges, op};
+use comity_api::{ById, RunFilter, RunMerges, op};
 use comity_core::command::{Command, NewTask};
 use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
@@ -16,9 +16,6 @@ use comity_engine::{Answer, Caller, Handler, Reply};
 use comity_guard::child::{self, End, Spec};
 use comity_guard::git::Git;
 use comity_project::detect;
-use comity_protocol::neotx::crash::{self, Logged};
-use comity_protocol::neotx::resume::{self, Form};
-use serde_json::Value;
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
@@ -66,15 +63,9 @@ impl Supervisor<'_> {
             task: new.task.as_ref().map(ToString::to_string),
             prompt: new.prompt.clone(),
             resumed_from: new.resumed_from.map(|run| run.to_string()),
+            fresh: new.fresh,
             ..Asked::default()
         };
-        if let (Some(task), Some(_), false) = (&asked.task, new.resumed_from, new.fresh) {
-            let header = self.header(task, asked.prompt.clone())?;
-            asked.prompt = header.or(asked.prompt);
-        }
-        if let Some(run) = new.resumed_from {
-            asked.meta.insert("resumedFrom".to_owned(), Value::String(run.to_string()));
-        }
         asked.by = Some(Box::new(By {
             caller: self.caller.clone(),
             step: step.supervision(new.before.clone()),
@@ -84,33 +75,6 @@ impl Supervisor<'_> {
         let started = start(self.context, &self.service, &self.program, &asked)?;
         taken.run = started.run.id;
         Ok(())
-    }
-
-    /// Writes what whoever goes on after a crash is told.
-    fn header(&self, task: &str, original: Option<String>) -> Result<Option<String>, Refusal> {
-        let caller = Caller { fence: None, key: None, ..self.caller.clone() };
-        let found = self.service.call::<op::TaskShow>(&caller, ById { id: task.to_owned() })?.task;
-        let original = original.or_else(|| Some(found.title.clone()));
-        let mut events = Vec::new();
-        let mut after = None;
-        loop {
-            let filter =
-                EventFilter { task: Some(task.to_owned()), after, ..EventFilter::default() };
-            let page = self.service.call::<op::EventList>(&caller, filter)?;
-            events.extend(page.events);
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        let logged = events.iter().map(|event| Logged {
-            name: &event.event,
-            agent: &event.agent,
-            about_it: true,
-            fields: &event.fields,
-        });
-        let found = crash::of_log(&found, logged, original);
-        Ok(found.map(|found| resume::render(&found, Form::Each)))
     }
 
     /// Works through the merge queue. What still waits there afterwards is due again.

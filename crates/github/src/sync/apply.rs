@@ -216,7 +216,7 @@ impl Pass<'_> {
         let events = self.events_of(key)?;
         let person = self.bus.settings.account == Account::Person;
         let own = |event: &IssueEvent| {
-            self.bus.is_own(&event.actor.login) && !(person && !row.wrote.contains(&wrote(event)))
+            self.bus.is_own(&event.actor.login) && (!person || row.wrote.contains(&wrote(event)))
         };
         let asked = look.asked(&events, &own);
         let newest = events.iter().map(|event| event.id).max().unwrap_or(0);

@@ -63,7 +63,7 @@ impl Pass<'_> {
                 Err(Trouble::Unknown(_)) if op.tries + 1 < TRIES_MAX => {
                     let pace = self.bus.settings.pace.ms();
                     op.tries += 1;
-                    op.not_before = now().ms() + (LOOK_PACES * pace << op.tries.min(6));
+                    op.not_before = now().ms() + ((LOOK_PACES * pace) << op.tries.min(6));
                     self.bus.rows.put(row_key, &op);
                     self.bus.save()?;
                     // GitHub's lists lag: the first look may be too early.
@@ -105,7 +105,7 @@ impl Pass<'_> {
             Trouble::Unknown(why) if op.tries < TRIES_MAX => {
                 op.tries += 1;
                 op.not_before =
-                    now().ms() + (LOOK_PACES * self.bus.settings.pace.ms() << op.tries.min(6));
+                    now().ms() + ((LOOK_PACES * self.bus.settings.pace.ms()) << op.tries.min(6));
                 self.out(key, &task, &op.kind, &what, "pending", &op.op);
                 self.unknown(key, why);
             }

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 /// The gate whose evidence a result tells.
 const TESTS: &str = "tests";
 
+type Change = Box<dyn FnOnce(&mut crate::rows::IssueRow)>;
+
 /// What the events of a page say about each other.
 #[derive(Default)]
 struct Page {
@@ -82,7 +84,7 @@ impl Pass<'_> {
         let home = self.bus.home.clone();
         let of = |text: &str| IssueKey::parse(text, &home);
         #[expect(clippy::wildcard_enum_match_arm, reason = "most events are about no issue")]
-        let (key, change): (_, Box<dyn FnOnce(&mut crate::rows::IssueRow)>) = match event {
+        let (key, change): (_, Change) = match event {
             Event::TaskLinked(link) if link.provider == PROVIDER && link.key == ISSUE => {
                 let (seq, task) = (stored.seq.0, stored.task.clone());
                 let set = move |row: &mut crate::rows::IssueRow| {

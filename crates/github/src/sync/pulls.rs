@@ -12,6 +12,7 @@ use comity_core::refusal::Refusal;
 use comity_core::role::Verb;
 use comity_core::status::Status;
 use comity_core::task::Task;
+use std::collections::BTreeMap;
 
 /// Whoever can change these can say what a check says.
 const WORKFLOWS: &str = ".github/";
@@ -98,32 +99,7 @@ impl Pass<'_> {
         if commit.is_empty() || task.status != Status::Review {
             return Ok(());
         }
-        let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page=100");
-        let runs = self.unless_same("checks", &path, row)?;
-        let runs: CheckRuns = runs.map(|body| model::one(&body)).unwrap_or_default();
-        let mut found: Vec<(String, String, bool, bool)> = Vec::new();
-        for run in runs.check_runs.iter().filter(|run| run.status == "completed") {
-            let verdict = match run.conclusion.as_str() {
-                "success" => Some(true),
-                "neutral" | "skipped" | "" => None,
-                _ => Some(false),
-            };
-            found.extend(
-                verdict.map(|pass| (run.name.clone(), format!("check:{}", run.id), pass, true)),
-            );
-        }
-        let path = format!("/repos/{repository}/commits/{commit}/status");
-        let statuses = self.unless_same("status", &path, row)?;
-        let statuses: Statuses = statuses.map(|body| model::one(&body)).unwrap_or_default();
-        for status in &statuses.statuses {
-            let verdict = match status.state.as_str() {
-                "success" => Some(true),
-                "failure" | "error" => Some(false),
-                _ => None,
-            };
-            let source = format!("status:{}", status.id);
-            found.extend(verdict.map(|pass| (status.context.clone(), source, pass, false)));
-        }
+        let found = self.completed(repository, commit, row)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -174,6 +150,42 @@ impl Pass<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Lists what was completed since the last look: the name, the source, whether it passed, and whether it is a check.
+    fn completed(
+        &mut self,
+        repository: &str,
+        commit: &str,
+        row: &mut PullRow,
+    ) -> Result<Vec<(String, String, bool, bool)>, Trouble> {
+        let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page=100");
+        let runs = self.unless_same("checks", &path, row)?;
+        let runs: CheckRuns = runs.map(|body| model::one(&body)).unwrap_or_default();
+        let mut found: Vec<(String, String, bool, bool)> = Vec::new();
+        for run in runs.check_runs.iter().filter(|run| run.status == "completed") {
+            let verdict = match run.conclusion.as_str() {
+                "success" => Some(true),
+                "neutral" | "skipped" | "" => None,
+                _ => Some(false),
+            };
+            found.extend(
+                verdict.map(|pass| (run.name.clone(), format!("check:{}", run.id), pass, true)),
+            );
+        }
+        let path = format!("/repos/{repository}/commits/{commit}/status");
+        let statuses = self.unless_same("status", &path, row)?;
+        let statuses: Statuses = statuses.map(|body| model::one(&body)).unwrap_or_default();
+        for status in &statuses.statuses {
+            let verdict = match status.state.as_str() {
+                "success" => Some(true),
+                "failure" | "error" => Some(false),
+                _ => None,
+            };
+            let source = format!("status:{}", status.id);
+            found.extend(verdict.map(|pass| (status.context.clone(), source, pass, false)));
+        }
+        Ok(found)
     }
 
     fn touches_workflows(&mut self, repository: &str, number: u64) -> Result<bool, Trouble> {
@@ -228,14 +240,7 @@ impl Pass<'_> {
             return Ok(());
         }
         row.etags.extend(answer.etag.clone().map(|etag| ("reviews".to_owned(), etag)));
-        let mut newest: std::collections::BTreeMap<String, Review> =
-            std::collections::BTreeMap::new();
-        for review in model::list::<Review>(&answer.body) {
-            if ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str()) {
-                newest.insert(review.user.login.clone(), review);
-            }
-        }
-        for (login, review) in newest {
+        for (login, review) in newest(&answer.body) {
             let source = format!("review:{}", review.id);
             let verb = match review.state.as_str() {
                 "APPROVED" => TaskVerb::Approve,
@@ -400,6 +405,17 @@ impl Pass<'_> {
             Err(trouble) => Err(trouble),
         }
     }
+}
+
+/// Returns the newest verdict of each reviewer.
+fn newest(body: &serde_json::Value) -> BTreeMap<String, Review> {
+    let mut newest = BTreeMap::new();
+    for review in model::list::<Review>(body) {
+        if ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str()) {
+            newest.insert(review.user.login.clone(), review);
+        }
+    }
+    newest
 }
 
 fn short(sha: &str) -> &str {

@@ -6,19 +6,17 @@ use crate::bus::IssueKey;
 use crate::claims;
 use crate::client::{Method, Trouble, now, part};
 use crate::desired::{Around, Standing, Steps, applied, steps};
-use crate::model::{self, Comment, Issue as IssueModel, Label, User};
+use crate::model::{self, Issue as IssueModel, Label, User};
 use crate::publish::issue_text;
-use crate::quota::WAIT_MAX;
 use crate::rows::{IssueRow, OpRow};
 use crate::text;
 use comity_api::GithubOutbound;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::Task;
-use comity_core::time::Millis;
 use comity_project::github::{Account, Claims};
 use comity_protocol::labels::{Carrier, Dialect, Issue};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Of more unsent comments of an issue one digest is made.
 const COMMENTS_MAX: usize = 5;

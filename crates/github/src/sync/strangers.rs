@@ -97,7 +97,7 @@ impl Pass<'_> {
     /// Looks at a text that was edited. One of a stranger waits to be accepted; that of others is taken over while
     /// nobody works on it.
     pub(super) fn edited(&mut self, key: &IssueKey, issue: &Issue) -> Result<(), Trouble> {
-        let mut row: IssueRow = self.bus.rows.issue(&key.to_string());
+        let row: IssueRow = self.bus.rows.issue(&key.to_string());
         let hash = text::hash(&issue.title, &issue.body);
         let short = text::short(&hash).to_owned();
         let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else {
@@ -138,12 +138,23 @@ impl Pass<'_> {
             );
             return Ok(());
         }
+        self.take_text_over(key, issue, row, &id, short)
+    }
+
+    fn take_text_over(
+        &mut self,
+        key: &IssueKey,
+        issue: &Issue,
+        mut row: IssueRow,
+        id: &str,
+        short: String,
+    ) -> Result<(), Trouble> {
         let Some(who) = self.asker(key, &issue.user.login)? else { return Ok(()) };
         let Ok(new) = intake::new_task(issue, &self.bus.dialect(&key.repository)) else {
             return Ok(());
         };
         let command = Command::UpdateTask {
-            id: id.clone(),
+            id: id.to_owned(),
             changes: Box::new(intake::changes(&new)),
             constraints: ConstraintChanges::default(),
             if_match: None,
@@ -155,7 +166,7 @@ impl Pass<'_> {
                 self.bus.rows.set_issue(&key.to_string(), &row);
                 self.inbound(
                     key,
-                    Some(&id),
+                    Some(id),
                     &who,
                     "edit",
                     Some(Verb::Update),
@@ -167,7 +178,7 @@ impl Pass<'_> {
             Err(refusal) => {
                 self.inbound(
                     key,
-                    Some(&id),
+                    Some(id),
                     &who,
                     "edit",
                     Some(Verb::Update),

@@ -35,7 +35,6 @@ pub fn merge_pairs(
     }
     let git = own
         .git
-        .clone()
         .with("GIT_OBJECT_DIRECTORY", quarantine.path().as_os_str())
         .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", places);
     let lines: String = pairs.iter().map(|pair| format!("{} {}\n", pair.a, pair.b)).collect();

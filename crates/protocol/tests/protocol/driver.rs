@@ -81,11 +81,11 @@ fn used(all: &[Happened]) -> Tokens {
 }
 
 fn total(all: &[Happened]) -> u64 {
-    let totals = all.iter().filter_map(|one| match one {
+    let mut totals = all.iter().filter_map(|one| match one {
         Happened::Total(usd) => Some(usd.micros()),
         _ => None,
     });
-    totals.last().unwrap_or_default()
+    totals.next_back().unwrap_or_default()
 }
 
 fn said(all: &[Happened]) -> String {

@@ -26,7 +26,7 @@ impl RunDoor {
         let service = served.service.clone();
         let path = socket.to_owned();
         let (close, closed) = oneshot::channel::<()>();
-        let (tell, told) = mpsc::sync_channel(2);
+        let (tell, told) = mpsc::sync_channel(1);
         let say_why = tell.clone();
         let thread = std::thread::spawn(move || {
             let done = run(async move {
