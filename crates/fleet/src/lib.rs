@@ -23,7 +23,7 @@ mod watch;
 mod workspace;
 
 pub use agents::{Agent, BadAgent, Subagent, all as all_agents, find as find_agent};
-pub use keeper::{Job, Surroundings, WORD, keep};
+pub use keeper::{Job, OpenDoor, Surroundings, WORD, keep};
 pub use log::{LogLine, read as read_log};
 pub use output::{RunOutputs, register as register_outputs};
 pub use place::RunPlace;
