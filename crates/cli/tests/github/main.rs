@@ -11,6 +11,7 @@ mod hooks;
 mod hostile;
 mod offline;
 mod once;
+mod race;
 mod walks;
 mod workflows;
 
