@@ -8,7 +8,7 @@ use comity_guard::Checkout;
 const BY_PLACE: [&str; 8] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns", "dir"];
 
 /// Arguments that are given by their place in these commands only.
-const BY_PLACE_OF: [(&str, &str); 8] = [
+const BY_PLACE_OF: [(&str, &str); 9] = [
     ("brief", "paths"),
     ("brief", "task"),
     ("decision.ask", "question"),
@@ -16,6 +16,7 @@ const BY_PLACE_OF: [(&str, &str); 8] = [
     ("pad.show", "scope"),
     ("pad.write", "file"),
     ("pad.write", "scope"),
+    ("task.create", "title"),
     ("why", "of"),
 ];
 
@@ -112,8 +113,14 @@ mod tests {
     /// Tells whether a command takes an argument in the way that a hint gives it.
     fn takes(leaf: &clap::Command, operation: &str, name: &str) -> bool {
         let long = name.replace('_', "-");
-        leaf.get_arguments().any(|arg| match is_by_place(operation, name) {
-            true if BY_PLACE.contains(&name) => arg.is_positional() && arg.get_id() == name,
+        let root = Cli::command();
+        let global = root.get_arguments().filter(|arg| arg.is_global_set());
+        leaf.get_arguments().chain(global).any(|arg| match is_by_place(operation, name) {
+            // A command that takes several ids takes one.
+            true if BY_PLACE.contains(&name) => {
+                arg.is_positional()
+                    && (arg.get_id() == name || name == "id" && arg.get_id() == "ids")
+            }
             true => arg.is_positional(),
             false => arg.get_long() == Some(&long),
         })

@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn a_next_step_in_plain_words_has_no_shell_in_it() {
-        let merged = op("task.done").id("T1").ask("merged", "SHA").flag("force");
+        let merged = op("task.done").id("T1").ask("merged", "SHA").flag("unmerged");
         let hint = say("run ").quote(merged).say(" or give ").ask("reason", "TEXT");
-        let plain = "run `task.done {id: \"T1\", merged: SHA, force: true}` or give reason";
+        let plain = "run `task.done {id: \"T1\", merged: SHA, unmerged: true}` or give reason";
         assert_eq!(hint.to_string(), plain);
     }
 

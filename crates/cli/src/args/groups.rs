@@ -8,7 +8,10 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
     ("Tell each other", &["brief", "tell", "pad", "interface"]),
-    ("Agents at work", &["run", "runs", "cost", "budget"]),
+    (
+        "Agents at work",
+        &["run", "runs", "supervise", "merge", "release", "workspace", "cost", "budget"],
+    ),
     ("Look", &["status", "board", "why", "log", "event", "report", "guard"]),
     (
         "Set up",

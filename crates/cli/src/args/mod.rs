@@ -267,7 +267,7 @@ pub enum Command {
     /// Dispatch agents for what the rules say is due, until it is told to stop
     #[command(
         after_help = "The rules are a table: docs/reference/supervisor.md. A project changes rows of it in .comity/supervisor.toml.\n\n\
-        Examples:\n  comity supervise --dry-run\n  comity supervise --once\n  comity supervise --detach"
+        Example:\n  comity supervise --dry-run\n  comity supervise --detach"
     )]
     Supervise(Box<SuperviseArgs>),
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]

@@ -36,7 +36,7 @@ const WITH_LIST: [&str; 8] =
     ["task", "lease", "agent", "gate", "decision", "memory", "directive", "event"];
 
 /// What is no command, and what to do instead.
-const INSTEAD: [(&str, &str); 44] = [
+const INSTEAD: [(&str, &str); 43] = [
     ("version", "run `comity --version`"),
     ("undo", "take your last command back with `comity task undo`"),
     ("delete", "a task is never deleted; give it up with `comity task abandon ID --reason TEXT`"),
@@ -47,7 +47,6 @@ const INSTEAD: [(&str, &str); 44] = [
     ("start", "start the work with `comity task start ID`"),
     ("approve", "approve work with `comity task approve ID`"),
     ("reject", "send work back with `comity task request-changes ID --reason TEXT`"),
-    ("release", "give a claim back with `comity task release ID`"),
     ("abandon", "give a task up with `comity task abandon ID --reason TEXT`"),
     ("block", "block a task with `comity task block ID --needs TEXT`"),
     ("assign", "reserve a task with `comity task assign ID AGENT`"),

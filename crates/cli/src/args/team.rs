@@ -98,7 +98,7 @@ pub enum AgentCommand {
     #[command(about = help::<op::AgentHeartbeat>(), after_help = "Example:\n  comity agent heartbeat")]
     Heartbeat,
     /// Look at the agents that runs are started with: those of comity, and those that the project defines
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  comity agent define list")]
     Define(DefineCommand),
     #[command(about = help::<op::AgentSuggest>(), after_help = "Example:\n  comity agent suggest --label rust --role critic")]
     Suggest {

@@ -266,6 +266,17 @@ mod tests {
         "serve",
         "link",
         "up",
+        // These start processes, or look at files of this machine.
+        "agent.define.list",
+        "agent.define.show",
+        "agent.define.check",
+        "run.diff",
+        "run.steer",
+        "supervise",
+        "merge.probe",
+        "workspace.list",
+        "workspace.remove",
+        "workspace.gc",
         "token.create",
         "token.list",
         "token.revoke",
@@ -346,6 +357,12 @@ mod tests {
         comity_guard::register_runs(&runner, &mut handlers);
         let tree = context.git_tree().cloned();
         comity_guard::register_snapshots(&comity_guard::Snapshots { tree }, &mut handlers);
+        let outputs = comity_fleet::RunOutputs {
+            context: context.clone(),
+            service: service.clone(),
+            is_own: true,
+        };
+        comity_fleet::register_outputs(&outputs, &mut handlers);
         let github = comity_github::Github { context: context.clone(), service: service.clone() };
         comity_github::register(&github, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);

@@ -115,6 +115,33 @@ run H --prompt H
 run stop H --reason H
 run pause H --reason H
 run resume H
+run why H
+run steer H H
+run diff H
+workspace list
+workspace remove H
+workspace gc
+agent define list
+agent define show H
+agent define check H
+neo run H --prompt H
+neo runs
+neo cost
+neo do H
+supervise --dry-run
+supervise --status
+import github 1
+github setup --dry-run
+github doctor
+github status
+github quota
+github sync --dry-run
+github serve --listen H
+github publish H
+github pr H
+github pause 1
+github resume 1
+github forget
 cost
 budget set H --usd 1
 budget set agent:developer --usd 1
@@ -358,6 +385,8 @@ fn no_command_prints_a_control_character_of_somebody_elses_text_on_a_terminal() 
             "task.several",
             "neo.ask",
             "guard.staged",
+            // It stays on its terminal, and has a test of its own.
+            "board",
         ];
         let other = by_other_words.contains(&row.name)
             || !row.doors.contains(&comity_api::Door::CommandLine);

@@ -104,11 +104,11 @@ fn what_a_claim_left_behind_is_kept_before_the_next_claim_and_a_submission_leave
 fn the_watchdog_keeps_work_whose_claim_is_about_to_end() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Parse dates"]);
-    sandbox.comity().by("ada").args(&["task", "claim", "T1", "--start", "--ttl", "4s"]).json();
+    sandbox.comity().by("ada").args(&["task", "claim", "T1", "--start", "--ttl", "17s"]).json();
     sandbox.write("new.txt", "new\n");
     sandbox.json(&["watchdog", "--once"]);
     assert_eq!(refs(&sandbox).len(), 0);
-    std::thread::sleep(std::time::Duration::from_millis(3300));
+    std::thread::sleep(std::time::Duration::from_millis(7500));
     let done = sandbox.comity().args(&["watchdog", "--once"]).done();
     assert!(done.stderr.contains("the uncommitted work on T1 is kept"), "{}", done.stderr);
     assert_eq!(refs(&sandbox).len(), 1);

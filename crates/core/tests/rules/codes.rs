@@ -17,6 +17,10 @@ use comity_core::status::Status;
 
 /// Codes that the core names but only other parts give.
 const ELSEWHERE: &[(Code, &str)] = &[
+    (Code::NoCredentials, "fleet: an agent whose client would not be let in"),
+    (Code::SandboxUnavailable, "fleet: a host that cannot shut an agent in"),
+    (Code::PromptIncomplete, "fleet: an agent that would not know what to do"),
+    (Code::UnpricedModel, "fleet: a model whose cost nobody knows"),
     (Code::IdempotencyMismatch, "engine: the same key with other input"),
     (Code::GateFailed, "guard: a gate that comity ran"),
     (Code::CouldNotRun, "guard: a gate that comity could not run"),

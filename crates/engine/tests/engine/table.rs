@@ -297,7 +297,10 @@ fn a_row_without_a_verb_reads_or_is_for_persons_or_has_its_verb_in_the_input() {
             "import.taskmaster",
             "import.collab",
             "import.v1",
-            "sync.collab"
+            "sync.collab",
+            "github.setup",
+            "github.sync",
+            "github.forget",
         ]
     );
     let reads = TABLE.iter().filter(|row| row.kind != Kind::Write);

@@ -269,6 +269,8 @@ fn fault(error: &Value) -> Happened {
             || about.get("httpConnectionFailed").is_some()
             || about.get("responseStreamConnectionFailed").is_some()
     });
+    // After its last try the client calls it "other", and only its words tell.
+    let broken = broken || message.starts_with("stream disconnected before completion");
     match status(error) {
         None if broken => Happened::Failed { kind: RunFault::Api, message: message.to_owned() },
         status => api_fault(status, message),

@@ -6,6 +6,7 @@ use comity_api::{ById, EventFilter, EventView, ListDirectives, Nothing, Since, o
 use comity_core::command::Command;
 use comity_core::directive::Trigger;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::view::AgentView;
 use comity_engine::Caller;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -82,23 +83,28 @@ impl Served {
         let due = due.into_iter().map(|one| {
             json!({"kind": "directive", "id": one.id, "text": one.text, "trigger": one.trigger})
         });
-        let id = caller.actor.to_string();
-        let missed = match self.service.call::<op::AgentShow>(caller, ById { id }) {
-            Ok(known) => match known.agent.last_seen {
-                Some(seen) => self.events_for(caller, Since::Time(seen), head)?,
-                None => Vec::new(),
-            },
-            Err(refusal) if refusal.code == Code::NotFound => Vec::new(),
-            Err(refusal) => return Err(refusal),
+        let missed = match self.known(caller)?.and_then(|agent| agent.last_seen) {
+            Some(seen) => self.events_for(caller, Since::Time(seen), head)?,
+            None => Vec::new(),
         };
         Ok(due.chain(missed).collect())
     }
 
     fn is_registered(&self, caller: &Caller) -> Result<bool, Refusal> {
+        Ok(self.known(caller)?.is_some())
+    }
+
+    /// Returns the task that a caller means who names none: the only one that it holds.
+    pub(crate) fn only_task(&self, caller: &Caller) -> Result<Option<String>, Refusal> {
+        let mut tasks = self.known(caller)?.map(|agent| agent.holds.tasks).unwrap_or_default();
+        Ok(if tasks.len() == 1 { tasks.pop() } else { None })
+    }
+
+    fn known(&self, caller: &Caller) -> Result<Option<AgentView>, Refusal> {
         let id = caller.actor.to_string();
         match self.service.call::<op::AgentShow>(caller, ById { id }) {
-            Ok(_) => Ok(true),
-            Err(refusal) if refusal.code == Code::NotFound => Ok(false),
+            Ok(known) => Ok(Some(known.agent)),
+            Err(refusal) if refusal.code == Code::NotFound => Ok(None),
             Err(refusal) => Err(refusal),
         }
     }

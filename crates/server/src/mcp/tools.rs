@@ -217,19 +217,6 @@ impl Served {
         Ok(answer)
     }
 
-    /// Returns the task that a caller means who names none: the only one that it holds.
-    fn only_task(&self, caller: &Caller) -> Result<Option<String>, Refusal> {
-        let id = caller.actor.to_string();
-        match self.service.call::<op::AgentShow>(caller, ById { id }) {
-            Ok(known) => Ok(match known.agent.holds.tasks.as_slice() {
-                [one] => Some(one.clone()),
-                _ => None,
-            }),
-            Err(refusal) if refusal.code == Code::NotFound => Ok(None),
-            Err(refusal) => Err(refusal),
-        }
-    }
-
     fn submit_work(&self, caller: Caller, given: SubmitWork) -> ToolAnswer {
         let SubmitWork {
             task,
