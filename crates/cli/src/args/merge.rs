@@ -13,7 +13,7 @@ pub enum MergeCommand {
     #[command(about = help::<op::MergeRun>(), after_help = "A red batch is halved until the task is found that is red. \
         A task that conflicts, or is red alone, is sent back.\n\nExample:\n  comity merge run")]
     Run {
-        /// The branch that gets the work (default: [merge] target, else the base branch)
+        /// The branch that gets the work (default: `merge.target`, else the base branch)
         #[arg(long, value_name = "BRANCH")]
         target: Option<String>,
         /// Stop after one batch
