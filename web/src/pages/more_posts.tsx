@@ -106,10 +106,14 @@ export function Interfaces() {
                   <b>{one.name}</b>{" "}
                   <span class="muted">
                     version {one.version} by {one.by}, <Time ts={one.ts} />
-                  </span>{" "}
-                  {one.task && <TaskId id={one.task} />}
+                  </span>
                 </summary>
                 <p class="small muted">
+                  {one.task && (
+                    <>
+                      Published for <TaskId id={one.task} />.{" "}
+                    </>
+                  )}
                   {one.paths.length > 0 && (
                     <>
                       About <code>{one.paths.join(", ")}</code>.{" "}
