@@ -11,8 +11,9 @@ use std::time::Duration;
 
 /// Issues in a page of GitHub.
 const PAGE: usize = 100;
-/// Passes in an hour: one a minute.
+/// Passes in an hour: one a minute; where GitHub's events are taken, one every ten minutes.
 const HOUR: usize = 60;
+const HOUR_WITH_HOOKS: usize = 6;
 /// Ticks of the kernel's accounts in a second.
 const TICKS: f64 = 100.0;
 
@@ -21,6 +22,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
     let mut table = Table::new(&["what", "measured", "bound"]);
     first(&binary, scale, &mut table)?;
     steps(&binary, &mut table)?;
+    many(&binary, scale, &mut table)?;
     idle(&binary, scale, &mut table)?;
     table.print("github: what the bus asks of GitHub");
     Ok(())
@@ -114,7 +116,27 @@ fn steps(binary: &Path, table: &mut Table) -> Outcome<()> {
     field.hub.person("ann", "POST", &at("issues/1/labels"), json!({ "labels": ["agent:blocked"] }));
     field.hub.forget();
     engine.settle();
-    row("a move asked for on GitHub (labels)", counts(&field.hub.log()).1, 2);
+    row("a block asked for on GitHub", counts(&field.hub.log()).1, 2);
+    Ok(())
+}
+
+/// Many tasks move at once: questions are asked for all of them together.
+fn many(binary: &Path, scale: Scale, table: &mut Table) -> Outcome<()> {
+    let issues = scale.of(50, 20);
+    let (field, engine) = start(binary)?;
+    fill(&field, issues, 0);
+    engine.settle();
+    for number in 1..=issues {
+        engine.json(AGENT, &["task", "claim", &format!("T{number}"), "--start"]);
+    }
+    field.hub.forget();
+    engine.settle();
+    let (reads, writes, _) = counts(&field.hub.log());
+    table.row(vec![
+        format!("reads per write, {issues} claims at once"),
+        format!("{:.2} ({reads} of {writes})", reads as f64 / writes as f64),
+        "0.25".to_owned(),
+    ]);
     Ok(())
 }
 
@@ -140,6 +162,15 @@ fn idle(binary: &Path, scale: Scale, table: &mut Table) -> Outcome<()> {
         "an idle hour: calls that GitHub counts".to_owned(),
         counted.to_string(),
         "0".to_owned(),
+    ]);
+    field.hub.forget();
+    for _ in 0..HOUR_WITH_HOOKS {
+        engine.sync();
+    }
+    table.row(vec![
+        "an idle hour with GitHub's events: calls".to_owned(),
+        field.hub.log().len().to_string(),
+        "12".to_owned(),
     ]);
     let (cpu, memory) = measured(&mut engine.comity(ANN, &["github", "sync"]))?;
     table.row(vec![

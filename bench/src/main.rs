@@ -10,6 +10,7 @@ mod brief;
 mod cli;
 mod crew;
 mod fill;
+mod fleet;
 mod github;
 mod guard;
 mod lease;
@@ -54,6 +55,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("lease", lease::run),
     ("brief", brief::run),
     ("crew", crew::run),
+    ("fleet", fleet::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),

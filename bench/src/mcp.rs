@@ -1,7 +1,7 @@
 //! `comity mcp` beside a server of the same library whose tool does nothing: a read, and a durable claim.
 
 use crate::cli::{Project, binary, fill_tasks};
-use crate::process::STEP;
+use crate::process::{STEP, cpu_of_threads};
 use crate::stats::{at_fraction, median, ms};
 use crate::table::Table;
 use crate::{Outcome, Scale};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The step that is the bare server.
 pub const BARE: &str = "mcp-bare";
@@ -96,16 +96,16 @@ impl Server {
         Ok(serde_json::from_str(&line)?)
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Outcome<u64> {
+    fn call(&mut self, tool: &str, (thread, arguments): &Call) -> Outcome<u64> {
         let id = self.next;
         self.next += 1;
-        let params = json!({"name": tool, "arguments": arguments});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"threadId": thread}});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))?;
         Ok(id)
     }
 
     /// Makes calls, so many under way at once; returns how long each took, in milliseconds, and the last answer.
-    fn calls(&mut self, at_once: usize, tool: &str, all: &[Value]) -> Outcome<(Vec<f64>, Value)> {
+    fn calls(&mut self, at_once: usize, tool: &str, all: &[Call]) -> Outcome<(Vec<f64>, Value)> {
         let (mut begun, mut times) = (BTreeMap::new(), Vec::new());
         let (mut left, mut last) = (all.iter(), Value::Null);
         for arguments in left.by_ref().take(at_once) {
@@ -135,61 +135,100 @@ impl Server {
     }
 }
 
+/// A call: the session that makes it, which is an agent, and its arguments.
+type Call = (String, Value);
+
+/// What the calls of one tool took.
+#[derive(Default)]
+struct Line {
+    times: Vec<f64>,
+    cpu: Duration,
+}
+
+impl Line {
+    fn add(
+        &mut self,
+        server: &mut Server,
+        at_once: usize,
+        tool: &str,
+        all: &[Call],
+    ) -> Outcome<()> {
+        let before = cpu_of_threads(server.child.id())?;
+        self.times.extend(server.calls(at_once, tool, all)?.0);
+        self.cpu += cpu_of_threads(server.child.id())?.saturating_sub(before);
+        Ok(())
+    }
+
+    /// The median, the 99th percentile, and CPU time a call in microseconds.
+    fn cells(&self) -> [f64; 3] {
+        #[expect(clippy::cast_precision_loss, reason = "a number of calls is small")]
+        let calls = self.times.len().max(1) as f64;
+        let cpu = self.cpu.as_secs_f64() * 1e6 / calls;
+        [median(&self.times), at_fraction(&self.times, 0.99), cpu]
+    }
+}
+
 /// Prints the section.
 pub fn run(scale: Scale) -> Outcome<()> {
     let (reads, claims) = (scale.of(2_000, 200), scale.of(200, 20));
     let project = Project::new(Some(binary()?))?;
     fill_tasks(&project.store(), claims * ROUNDS * AT_ONCE.len() * 2, 1)?;
-    let mut command = project.comity("agent-00");
-    command.args(["mcp", "--client", "codex"]);
+    let mut command = project.comity("x");
+    command.env_remove("COMITY_AGENT").args(["mcp", "--client", "codex"]);
     let mut comity = Server::start(command)?;
-    let look = json!({"what": "task", "id": "T1"});
-    let (_, answer) = comity.calls(1, "look_up", std::slice::from_ref(&look))?;
+    let by = |session: usize, arguments: Value| (format!("session-{session:08}"), arguments);
+    let look = |number: usize| json!({"what": "task", "id": format!("T{number}")});
+    // Whoever reads holds a task, as agents do.
+    comity.calls(1, "claim_task", &[by(0, json!({"id": "T1"}))])?;
+    let same = by(0, look(1));
+    let (_, answer) = comity.calls(1, "look_up", std::slice::from_ref(&same))?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args([STEP, BARE, &answer.to_string()]);
     let mut bare = Server::start(command)?;
     let (sync, _) = crate::machine::sync_latency()?;
-    let mut table = Table::new(&[
-        "at once",
-        "bare p50 ms",
-        "read p50, p99 ms",
-        "read ÷ bare",
-        "claim p50, p99 ms",
-        "claim less 2 × bare, ms",
-        "one sync ms",
-    ]);
-    // Every fifth task waits for another one.
-    let mut tasks = (1_usize..).filter(|number| number % 5 != 0);
+    let mut table = Table::new(&["at once", "call", "p50 ms", "p99 ms", "÷ bare", "CPU µs"]);
+    // Every fifth task waits for another one. Each claim is that of an agent that holds nothing.
+    let mut free = (2_usize..).filter(|number| number % 5 != 0);
     for at_once in AT_ONCE {
-        let [mut plain, mut read, mut claim] = [Vec::new(), Vec::new(), Vec::new()];
+        let [mut plain, mut read, mut other, mut claim] = [(); 4].map(|()| Line::default());
         for _ in 0..ROUNDS {
-            let looks = vec![look.clone(); reads];
-            plain.extend(bare.calls(at_once, "look_up", &looks)?.0);
-            read.extend(comity.calls(at_once, "look_up", &looks)?.0);
-            let wanted = tasks.by_ref().take(claims);
-            let wanted: Vec<Value> =
-                wanted.map(|number| json!({"id": format!("T{number}")})).collect();
-            claim.extend(comity.calls(at_once, "claim_task", &wanted)?.0);
+            let looks = vec![same.clone(); reads];
+            let others: Vec<Call> = (0..reads).map(|n| by(0, look(1 + n % claims))).collect();
+            let wanted = free.by_ref().take(claims);
+            let wanted: Vec<Call> =
+                wanted.map(|task| by(task, json!({"id": format!("T{task}")}))).collect();
+            plain.add(&mut bare, at_once, "look_up", &looks)?;
+            read.add(&mut comity, at_once, "look_up", &looks)?;
+            other.add(&mut comity, at_once, "look_up", &others)?;
+            claim.add(&mut comity, at_once, "claim_task", &wanted)?;
         }
-        let (bare50, read50, claim50) = (median(&plain), median(&read), median(&claim));
-        let p99 = |times: &[f64]| at_fraction(times, 0.99);
-        table.row(vec![
-            at_once.to_string(),
-            format!("{bare50:.3}"),
-            format!("{read50:.3}, {:.3}", p99(&read)),
-            format!("{:.2}", read50 / bare50),
-            format!("{claim50:.2}, {:.2}", p99(&claim)),
-            format!("{:.2}", claim50 - 2.0 * bare50),
-            format!("{sync:.2}"),
-        ]);
+        let [bare50, ..] = plain.cells();
+        for (name, line) in [
+            ("bare", &plain),
+            ("look_up of one task", &read),
+            ("look_up of one task after the other", &other),
+            ("claim_task", &claim),
+        ] {
+            let [p50, p99, cpu] = line.cells();
+            table.row(vec![
+                at_once.to_string(),
+                name.to_owned(),
+                format!("{p50:.3}"),
+                format!("{p99:.3}"),
+                format!("{:.2}", p50 / bare50),
+                format!("{cpu:.0}"),
+            ]);
+        }
     }
     comity.end()?;
     bare.end()?;
     table.print("mcp: tools over stdio beside a tool that does nothing");
     println!(
         "\nBoth servers use the same library, threads and pipes, and take turns. The bare tool answers with the text that \
-         `look_up` of a task answers with, and does nothing else. A claim answers after its commit is on the disk. One client has \
-         1 or 16 calls under way. Targets: read ÷ bare ≤ 2; a claim takes at most twice the bare tool's time and one sync."
+         `look_up` of a task answers with, and does nothing else. One client has 1 or 16 calls under way. The agent that looks \
+         up holds a task; each claim is that of another agent, and answers after its commit is on the disk. One sync takes \
+         {sync:.2} ms. CPU is that of all threads of the server. Targets: a read ÷ bare ≤ 2; a claim takes at most twice the \
+         bare tool's time and one sync."
     );
     Ok(())
 }

@@ -49,6 +49,17 @@ fn cpu_of(pid: u32) -> Outcome<Duration> {
     Ok(Duration::from_nanos(nanos.parse()?))
 }
 
+/// Reads the same of all threads that a process has now.
+pub fn cpu_of_threads(pid: u32) -> Outcome<Duration> {
+    let mut nanos = 0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end meanwhile.
+        let text = std::fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
+        nanos += text.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
 /// Runs one step of this binary in a process of its own and returns what it reports.
 pub fn step(name: &str, arguments: &[&str]) -> Outcome<Value> {
     let binary = std::env::current_exe()?;

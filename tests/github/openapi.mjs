@@ -76,7 +76,10 @@ for (const { method, target, body } of calls) {
       if (one.required) say(`the parameter ${one.name} is missing`);
       continue;
     }
-    check(ofText, `${verb} ${found.template} ${one.in} ${one.name}`, { type: "object", properties: { value: one.schema } }, { value }, (what) =>
+    // A text that may also stand for a list of one is both.
+    const { oneOf, ...schema } = one.schema;
+    if (oneOf) schema.anyOf = oneOf;
+    check(ofText, `${verb} ${found.template} ${one.in} ${one.name}`, { type: "object", properties: { value: schema } }, { value }, (what) =>
       say(`the parameter ${one.name}: ${what}`),
     );
   }

@@ -1,6 +1,6 @@
 // A repository, a store, a server and a browser for one test file. Agents are scripted: they are calls of the command line.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
@@ -96,8 +96,17 @@ export class World {
     child.ended = new Promise((done) => child.on("exit", (status) => done({ status, out, err, at: Date.now() })));
     return child;
   }
-  async serve() {
-    this.server = spawn(COMITY, ["serve", "--json", "--listen", `127.0.0.1:${this.port}`], {
+  /** Makes a second repository with a project of its own; gives its directory. */
+  neighbour(name) {
+    const dir = join(this.home, name);
+    mkdirSync(dir);
+    this.git("init", "-q", "-b", "main", dir);
+    this.run(this.who, "--root", dir, "init", "--clients", "none", "--no-hooks");
+    return dir;
+  }
+  async serve(...roots) {
+    const more = roots.flatMap((root) => ["--root", root]);
+    this.server = spawn(COMITY, ["serve", "--json", "--listen", `127.0.0.1:${this.port}`, ...more], {
       cwd: this.dir,
       env: { ...this.environment, COMITY_AGENT: this.who },
       stdio: ["ignore", "pipe", "pipe"],

@@ -50,7 +50,14 @@ export function serve(port) {
 
   async function api(request, response, url) {
     const [, , , kind, id, what] = url.pathname.split("/").map(decodeURIComponent);
-    if (kind === "session") return json(response, 200, { csrf: "dev", me: "human:you", expires_at: "2027-01-01T00:00:00.000Z" });
+    if (kind === "session")
+      return json(response, 200, {
+        csrf: "dev",
+        me: "human:you",
+        expires_at: "2027-01-01T00:00:00.000Z",
+        repos: ["acme/ledger"],
+        clients: [],
+      });
     if (kind === "events" && id === "stream") {
       response.writeHead(200, { "Content-Type": "text/event-stream" });
       response.write(": open\n\n");

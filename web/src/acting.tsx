@@ -31,6 +31,9 @@ function setStruck(key: string, row: Struck | null): void {
   struck.value = next;
 }
 
+/** The part of an address that names the repository of an item, where the list is about several. */
+export const inRepo = (repo: string | undefined): string => (repo ? `?repo=${encodeURIComponent(repo)}` : "");
+
 export async function doItem(item: Item, place: number, action: Action, extra: Record<string, unknown>): Promise<void> {
   await act(action.method, action.path, { ...action.body, ...extra });
   const seq = feed.peek().at(-1)?.seq ?? 0;
@@ -48,16 +51,16 @@ export async function doItem(item: Item, place: number, action: Action, extra: R
   setTimeout(() => setStruck(item.key, null), STRUCK_MS);
   if (!item.task || item.decision) return;
   // Whether the last command can be taken back is a rule of the server's.
-  const may = await act("POST", `/tasks/${encodeURIComponent(item.task)}/undo`, {}, true).then(
+  const may = await act("POST", `/tasks/${encodeURIComponent(item.task)}/undo${inRepo(item.repo)}`, {}, true).then(
     () => true,
     () => false,
   );
   const now = struck.peek().get(item.key);
   if (now && may) setStruck(item.key, { ...now, undo: true });
 }
-export async function undo(key: string, task: string): Promise<void> {
-  await post(`/tasks/${task}/undo`);
-  setStruck(key, null);
+export async function undo(item: Item, task: string): Promise<void> {
+  await post(`/tasks/${encodeURIComponent(task)}/undo${inRepo(item.repo)}`);
+  setStruck(item.key, null);
 }
 
 export interface Doing {

@@ -1,6 +1,6 @@
 // Asking the server. A refusal is a value with the server's own words.
 import { signal } from "@preact/signals";
-import { route } from "./route";
+import { ALL, route } from "./route";
 import type { Session } from "./types";
 
 export class Refusal extends Error {
@@ -51,7 +51,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 export function address(path: string, params: Record<string, string | null> = {}): string {
   const query = new URLSearchParams();
   const repo = route.peek().query.get("repo");
-  if (repo) query.set("repo", repo);
+  if (repo && repo !== ALL && !path.includes("repo=")) query.set("repo", repo);
   for (const [key, value] of Object.entries(params)) if (value !== null) query.set(key, value);
   const text = query.toString();
   const full = path.startsWith(BASE) ? path : BASE + path;

@@ -16,11 +16,10 @@ import { InboxPage } from "./pages/inbox";
 import { More } from "./pages/more";
 import { TimelinePage } from "./pages/timeline";
 import { TreePage } from "./pages/tree";
-import { go, here, type Page, route, toPage } from "./route";
+import { ALL, go, here, type Page, route, toPage } from "./route";
 import { nextTheme, theme } from "./settings";
-import { at, board, inboxOf, lastEvent, newerEvents, past, present, resource, startStore } from "./store";
+import { at, board, inboxOf, lastEvent, newerEvents, overAll, past, present, startStore } from "./store";
 import { TaskPanel } from "./task/panel";
-import type { StatusAnswer } from "./types";
 import { useAnswer } from "./ui/hooks";
 import { Menu } from "./ui/menu";
 import { Icon } from "./ui/shapes";
@@ -137,16 +136,13 @@ function Filter() {
 }
 
 function Repo() {
-  const repos = useAnswer(resource<StatusAnswer>("/status"))?.repos ?? [];
-  const name = board.value?.repo ?? "";
+  const repos = session.value?.repos ?? [];
+  const name = overAll.value ? "All repositories" : (board.value?.repo ?? "");
   if (repos.length < 2) return <span class="repo">{name}</span>;
-  const choices = repos.map((repo) => ({
-    key: repo,
-    label: repo,
-    run: () => {
-      location.href = `/${route.peek().page}?repo=${encodeURIComponent(repo)}`;
-    },
-  }));
+  const choices = [
+    { key: ALL, label: "All repositories", note: "Inbox", run: () => go(toPage("inbox", { repo: ALL, at: null })) },
+    ...repos.map((repo) => ({ key: repo, label: repo, run: () => go(toPage(route.peek().page, { repo, at: null })) })),
+  ];
   return (
     <span class="repo">
       <Menu

@@ -55,6 +55,9 @@ export function shortAgent(id: string): string {
   return /^[0-9a-z]{8,}$/i.test(id.slice(at + 1)) ? id.slice(0, at + 5) : id;
 }
 
+/** Hours to a tenth; less than that to a hundredth. */
+export const hours = (n: number): number => (n < 0.1 ? Math.round(n * 100) / 100 : Math.round(n * 10) / 10);
+
 export const plural = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 export const shortSha = (sha: string): string => sha.slice(0, 7);
 export const fileName = (path: string): string => path.split("/").filter(Boolean).pop() ?? path;

@@ -21,6 +21,8 @@ function parse(url: URL): Route {
   return { page: isPage(first) ? first : "inbox", task: null, query };
 }
 
+/** What stands for all repositories in an address. Only the inbox shows them together. */
+export const ALL = "*";
 export const route = signal<Route>(parse(new URL(location.href)));
 
 /** What stays when the reader goes to another page: the repository, the moment and the filter. */
@@ -47,7 +49,14 @@ const address = (path: string, query: URLSearchParams): string => {
   return text ? `${path}?${text}` : path;
 };
 
-export const toPage = (page: Page, changes: Changes = {}): string => address(`/${page}`, carry(changes));
+export function toPage(page: Page, changes: Changes = {}): string {
+  const query = carry(changes);
+  if (page !== "inbox" && query.get("repo") === ALL) query.delete("repo");
+  return address(`/${page}`, query);
+}
+/** The change of an address that leads into a repository, where a list is about several. */
+export const within = (repo: string | undefined): Changes => (repo ? { repo } : {});
+
 /** A task opens beside the page that the reader is on. */
 export function toTask(id: string, changes: Changes = {}): string {
   const { page, query, task } = route.value;
@@ -55,7 +64,9 @@ export function toTask(id: string, changes: Changes = {}): string {
   for (const key of ["review", "new"]) kept.delete(key);
   if (!task) kept.delete("over");
   if (page !== "board") kept.set("over", page);
-  return address(`/task/${encodeURIComponent(id)}`, apply(kept, changes));
+  apply(kept, changes);
+  if (kept.get("repo") === ALL) kept.delete("repo");
+  return address(`/task/${encodeURIComponent(id)}`, kept);
 }
 /** This address with some of its parameters changed. */
 export function here(changes: Changes): string {
@@ -67,7 +78,14 @@ export function closeTask(): string {
   return address(`/${page}`, apply(new URLSearchParams(query), { over: null, review: null }));
 }
 
+const repoOf = (url: URL): string | null => url.searchParams.get("repo");
 export function go(to: string, replace = false): void {
+  const url = new URL(to, location.href);
+  // What this tab knows is about one repository.
+  if (repoOf(url) !== repoOf(new URL(location.href))) {
+    location.assign(url);
+    return;
+  }
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   batch(() => {

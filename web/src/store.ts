@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { address, ask, asProblem, type Refusal, session } from "./api";
 import { link, startLive } from "./live";
-import { route } from "./route";
+import { ALL, route } from "./route";
 import type { Message } from "./stream";
 import type { Board, Card, CardsMessage, Column, Inbox, LogEvent, PresenceMessage } from "./types";
 
@@ -340,17 +340,25 @@ export const newerEvents = computed(() => {
   return shown !== undefined && last !== undefined ? Math.max(0, last - shown) : 0;
 });
 
-export const inboxOf = (): Resource<Inbox> => resource<Inbox>("/inbox", { at: at.value });
+/** The inbox shows all repositories together; the past is about one. */
+export const overAll = computed(() => route.value.query.get("repo") === ALL && !past.value);
+export const inboxOf = (): Resource<Inbox> =>
+  overAll.value ? resource<Inbox>("/inbox", { repo: ALL }) : resource<Inbox>("/inbox", { at: at.value });
 export const mayAct = computed(() => session.value?.csrf != null && !past.value);
 
 /** Some things become true by waiting alone: silence, a decision past half of its time. Nothing in the stream says so. */
 const ROUND_MS = 30_000;
+const ALL_MS = 5_000;
 const BY_TIME = /^\/api\/v1\/(inbox|crew|tree)(\?|$)/;
 function startRounds(): void {
   setInterval(() => {
     if (past.peek() || !link.peek().up) return;
     for (const [url, one] of kept) if (one.readers > 0 && BY_TIME.test(url) && !/[?&]at=/.test(url)) one.forget();
   }, ROUND_MS);
+  // The stream tells of one repository; what happens in others is asked for.
+  setInterval(() => {
+    if (overAll.peek() && link.peek().up && !document.hidden) inboxOf().refresh();
+  }, ALL_MS);
   let before: { seq: number; items: string } | null = null;
   effect(() => {
     const inbox = inboxOf().data.value;
@@ -365,7 +373,8 @@ function startRounds(): void {
 export function startStore(): void {
   startClock();
   startRounds();
-  startLive(route.peek().query.get("repo"), { ready: loaded, lastSeq: () => headSeq, take, reopened: reload });
+  const repo = route.peek().query.get("repo");
+  startLive(repo === ALL ? null : repo, { ready: loaded, lastSeq: () => headSeq, take, reopened: reload });
   effect(() => {
     void [at.value, withAbandoned.value];
     void loadBoard();

@@ -123,14 +123,24 @@ export interface Item {
   decision: Decision | null;
   gates: GateMark[];
   path: string | null;
-  seq: number | null;
+  /** More than half of its time is gone. */
+  urgent: boolean;
   actions: Action[];
+  /** The repository, where the list is about several. */
+  repo?: string;
 }
 export interface Aside {
   agents: Counts;
-  at_work: { agent: string; task: string; title: string; doing: string; note: string | null }[];
-  wanted: { path: string; held_by: string | null; task: string | null; wanted_by: string[]; refused_24h: number }[];
-  merging: { task: string; agent: string | null; since: string }[];
+  at_work: { agent: string; task: string; title: string; doing: string; note: string | null; repo?: string }[];
+  wanted: {
+    path: string;
+    held_by: string | null;
+    task: string | null;
+    wanted_by: string[];
+    refused_24h: number;
+    repo?: string;
+  }[];
+  merging: { task: string; agent: string | null; since: string; repo?: string }[];
   done_24h: { tasks: number; verified: number; partly: number; waived: number };
   log: { events: number; head: string | null; verified_at: string | null; ok: boolean | null };
   last_event: At | null;
@@ -434,7 +444,6 @@ export interface Panel {
   memories: Memory[];
   children: string[];
   runs: Run[];
-  position: { of: number; place: number; column: ColumnName } | null;
 }
 export interface DiffFile {
   path: string;
@@ -461,15 +470,6 @@ export interface Why {
   lines: Line[];
   commits: { commit: string; subject: string; task: string | null; ts: string }[];
   more: boolean;
-}
-export interface StatusAnswer {
-  root: string;
-  store: string;
-  me: string | null;
-  repo: string;
-  repos?: string[];
-  counts: Record<string, number>;
-  version?: string;
 }
 export interface LogEvent {
   seq: number;
@@ -499,6 +499,10 @@ export interface Session {
   csrf: string | null;
   me: string | null;
   expires_at: string | null;
+  /** The repositories of the projects that are served. */
+  repos: string[];
+  /** The agent clients that were found, and whether comity is registered with them. */
+  clients: { name: string; registered: boolean }[];
 }
 
 export interface Run {

@@ -1,9 +1,10 @@
 //! What is asked about runs and budgets, and the answers.
 
 use comity_core::budget::Per;
-use comity_core::command::{Command, NewBudget, RunChange};
+use comity_core::command::{Command, CriterionEvidence, NewBudget, RunChange};
 use comity_core::money::Usd;
 use comity_core::run::{RunState, Tokens};
+use comity_core::time::Timestamp;
 use comity_core::view::{BudgetView, RunView, SeatView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ pub struct RunLogsOf {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLine {
-    pub at: comity_core::time::Timestamp,
+    pub at: Timestamp,
     /// `text`, `tool`, `usage`, `stderr` or `event`.
     pub kind: String,
     pub text: String,
@@ -206,4 +207,74 @@ pub struct Reason {
     pub facts: Map<String, Value>,
     pub because: String,
     pub action: String,
+}
+
+/// The processes on all hosts that take labelled runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersAnswer {
+    pub workers: Vec<WorkerView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerView {
+    pub id: String,
+    pub host: Option<String>,
+    pub labels: BTreeMap<String, String>,
+    /// Runs that it has at once at the most.
+    pub capacity: usize,
+    /// The runs that it has now.
+    pub live: Vec<String>,
+    pub last_seen: Option<Timestamp>,
+    /// It takes no more runs, and ends with its last one.
+    pub drain: bool,
+    /// What shuts agents in on its host.
+    pub sandbox: String,
+    /// The drivers of its host, with their versions where they say one.
+    pub drivers: BTreeMap<String, Option<String>>,
+}
+
+/// A piece of work that a focused supervisor hands out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DispatchPiece {
+    /// The agent, such as developer, reviewer or scout.
+    pub agent: String,
+    /// What is to be done; or the id of a task that goes on.
+    pub task: String,
+    /// The files that it is about.
+    pub files: Vec<String>,
+    /// When it is done.
+    pub done: String,
+    /// What the agent must leave alone or keep to.
+    pub constraints: Vec<String>,
+    /// Answer at the end of the run, and not at its beginning.
+    pub wait: bool,
+}
+
+/// A run that was sent out; with what its agent said last, once it has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PieceAnswer {
+    pub run: RunView,
+    /// The task that the agent works on.
+    pub task: String,
+    pub said: Option<String>,
+}
+
+/// What a focused supervisor ends with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompleteObjective {
+    /// For each criterion, what shows that it is met.
+    pub evidence: Vec<CriterionEvidence>,
+    pub summary: Option<String>,
+}
+
+/// What a focused supervisor cannot decide itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BlockObjective {
+    /// The question that somebody has to answer.
+    pub question: String,
+    /// What was tried, and why that is not enough.
+    pub reason: Option<String>,
 }

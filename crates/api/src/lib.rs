@@ -5,6 +5,7 @@
 
 mod fleet;
 mod github;
+mod host;
 mod input;
 mod merging;
 #[macro_use]
@@ -20,6 +21,7 @@ mod table;
 
 pub use fleet::*;
 pub use github::*;
+pub use host::*;
 pub use input::*;
 pub use merging::*;
 pub use openapi::openapi;

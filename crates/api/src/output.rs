@@ -11,7 +11,7 @@ use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use comity_core::view::{
     AgentView, DecisionView, DirectiveView, GateView, InterfaceView, LeaseView, MemoryView,
-    MessageView, PadView, TaskView,
+    MessageView, PadView, RunView, TaskView,
 };
 use comity_core::why::Why;
 use comity_protocol::mission::Mission;
@@ -250,6 +250,15 @@ answers! {
     /// What was written into neo's files.
     NeoExport { exported: NeoExported, dir: String, left_out: Vec<LeftOut>, }
     NeoExported { decisions: usize, directives: usize, memories: usize, tasks: usize, }
+    /// Everything that a repository has at one moment.
+    RepositoryExport {
+        repo: String,
+        exported_at: Timestamp,
+        /// The end of the log: its place, and its hash.
+        seq: u64, head: String,
+        tasks: Vec<TaskView>, leases: Vec<LeaseView>, agents: Vec<AgentView>, decisions: Vec<DecisionView>,
+        memories: Vec<MemoryView>, directives: Vec<DirectiveView>, runs: Vec<RunView>,
+    }
     /// What came of keeping a `collaboration/` tree in step.
     #[derive(Default)]
     SyncReport {

@@ -121,6 +121,9 @@ answers! {
         actions: Vec<Action>,
         /// The next step, in the words of the door.
         next: Hint,
+        /// The repository, where a list is about several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repo: Option<String>,
     }
     /// A request that a person may send about an item.
     Action {
@@ -144,7 +147,16 @@ answers! {
     }
     #[derive(Copy, Default, Eq)]
     CrewCounts { total: usize, at_work: usize, waiting: usize, silent: usize, idle: usize, }
-    AtWork { agent: String, task: String, title: String, doing: String, note: Option<String>, }
+    AtWork {
+        agent: String,
+        task: String,
+        title: String,
+        doing: String,
+        note: Option<String>,
+        /// The repository, where a list is about several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repo: Option<String>,
+    }
     /// A path that somebody holds and others want.
     Wanted {
         path: String,
@@ -152,8 +164,18 @@ answers! {
         task: Option<String>,
         wanted_by: Vec<String>,
         refused_24h: usize,
+        /// The repository, where a list is about several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repo: Option<String>,
     }
-    Merging { task: String, agent: Option<String>, since: Timestamp, }
+    Merging {
+        task: String,
+        agent: Option<String>,
+        since: Timestamp,
+        /// The repository, where a list is about several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repo: Option<String>,
+    }
     #[derive(Copy, Default, Eq)]
     DoneCounts { tasks: usize, verified: usize, partly: usize, waived: usize, }
     /// Whether the log can be trusted, as far as it was checked last.
@@ -453,7 +475,14 @@ answers! {
         csrf: Option<String>,
         me: Option<String>,
         expires_at: Option<Timestamp>,
+        /// The repositories of the projects that are served.
+        repos: Vec<String>,
+        /// The agent clients that are on this host, or left traces in the project.
+        clients: Vec<FoundClient>,
     }
+    /// An agent client, and whether comity is registered with it.
+    #[derive(Eq)]
+    FoundClient { name: String, registered: bool, }
 }
 
 /// A token that a person wants made.

@@ -2,6 +2,7 @@
 
 use crate::fleet::*;
 use crate::github::*;
+use crate::host::*;
 use crate::input::*;
 use crate::merging::*;
 use crate::output::*;
@@ -220,6 +221,10 @@ table! {
     DirectiveToggle "directive.toggle" Write Direct PEOPLE, ToggleDirective => DirectiveAnswer, "Switch a standing instruction on or off";
     DirectiveDelete "directive.delete" Write Direct PEOPLE, DeleteDirective => DirectiveAnswer, "Delete a standing instruction";
     DirectiveTrigger "directive.trigger" Write Trigger PEOPLE, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
+    AgentDefineList "agent.define.list" Read none LOCAL, Nothing => DefinedAgents, "List the agents that a run can be started with";
+    AgentDefineShow "agent.define.show" Read none LOCAL, DefinitionOf => DefinedAgent, "Show an agent with its prompt";
+    AgentDefineCheck "agent.define.check" Read none LOCAL, Nothing => DefinedAgents, "Check the definitions of the project; refuse if one cannot be used";
+    Run "run" Write Dispatch LOCAL, StartRun => StartedRun, "Start an agent on a task, in a work tree of its own";
     Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
     RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
     RunLogs "run.logs" Read none PEOPLE, RunLogsOf => RunLogsAnswer, "Show what the agent of a run said";
@@ -227,8 +232,18 @@ table! {
     RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
     RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
+    RunSteer "run.steer" Write Note LOCAL, SteerRun => RunAnswer, "Say something to the agent of a run while it works";
+    RunDiff "run.diff" Read none LOCAL, ById => RunDiffAnswer, "Show what a run changed, as a diff against the commit that it began with";
+    WorkspaceList "workspace.list" Read none LOCAL, Nothing => SpacesAnswer, "List the work trees that runs have on this host";
+    WorkspaceRemove "workspace.remove" Read none LOCAL, RemoveSpace => SpacesAnswer, "Remove the work tree of a run; its commits and uncommitted files are kept under refs/comity/run/";
+    WorkspaceGc "workspace.gc" Read none LOCAL, CollectSpaces => SpacesAnswer, "Remove the work trees of finished tasks";
+    Workers "workers" Read none PEOPLE, Nothing => WorkersAnswer, "List the workers on all hosts, and the runs that they have";
     Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
+    ObjectiveDispatch "objective.dispatch" Write Dispatch PEOPLE, DispatchPiece => PieceAnswer, "Send an agent out for a piece of the objective that you look after";
+    ObjectiveComplete "objective.complete" Write none PEOPLE, CompleteObjective => RunAnswer, "Say that every criterion of your objective is met, and what shows it";
+    ObjectiveBlocked "objective.blocked" Write Block PEOPLE, BlockObjective => TaskAnswer, "Ask for the decision without which you cannot go on with your objective";
     MergeQueue "merge.queue" Read none PEOPLE, Nothing => MergeQueueAnswer, "List approved work that waits to be merged, in order";
+    MergeProbe "merge.probe" Write Work LOCAL, Nothing => ProbesAnswer, "Compare the work of runs that are under way, and tell the later one of each conflict";
     MergeRun "merge.run" Write MergeQueue LOCAL, RunMerges => MergeRunAnswer, "Merge approved work in batches, check each batch, and finish its tasks";
     Release "release" Write MergeQueue LOCAL, ReleaseTag => ReleaseAnswer, "Tag a release, and record the tasks that are in it";
     BudgetSet "budget.set" Write Budget PEOPLE, NewBudget => BudgetsAnswer, "Set what runs may cost";
@@ -270,6 +285,7 @@ table! {
     ImportV1 "import.v1" Write none LOCAL, OlderState => SyncReport, "Import a state.json of an older collaboration/ tree";
     ExportNeo "export.neo" Read none LOCAL, NeoDirectory => NeoExport, "Write decisions, directives, memories and tasks as neo's files";
     ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
+    ExportJson "export.json" Read none LOCAL, Nothing => RepositoryExport, "Print everything that the repository has now as one JSON object";
     SyncCollab "sync.collab" Write none TREE, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
     ImportGithub "import.github" Write Create LOCAL, ImportIssues => GithubImport, "Import issues from GitHub as tasks";
     GithubSetup "github.setup" Write none LOCAL, SetupGithub => GithubSetupAnswer, "Create the labels of the protocol in the repository on GitHub";

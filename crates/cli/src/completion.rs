@@ -7,13 +7,14 @@ use crate::args::{Cli, expanded, whole};
 use crate::{env, output};
 use clap::{Arg, Command, FromArgMatches};
 use comity_api::{
-    AgentFilter, ById, DecisionFilter, LeaseFilter, ListDirectives, ListMemories, Operation,
-    TaskFilter, op,
+    AgentFilter, ById, DecisionFilter, LeaseFilter, ListDirectives, ListInterfaces, ListMemories,
+    Operation, RunFilter, TaskFilter, op,
 };
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
 use comity_core::status::Status;
+use comity_core::view::RunView;
 use comity_engine::{Handler, Service};
 use comity_project::{Context, settings_file};
 use comity_protocol::contract::KINDS;
@@ -107,12 +108,9 @@ fn option<'c>(at: &'c Command, root: &'c Command, word: &str) -> Option<&'c Arg>
     at.get_arguments().chain(root.get_arguments()).find(named)
 }
 
-fn values(place: &Place<'_>, line: &[String]) -> Result<Found, Refusal> {
-    let name = place.argument.get_id().as_str();
-    let kind = place.argument.get_value_names().and_then(|names| names.first());
-    let kind = kind.map_or("", |kind| kind.as_str());
-    let group = place.path.first().copied().unwrap_or_default();
-    Ok(match (group, name, kind) {
+/// The words of a value that has a fixed list of them.
+fn words(group: &str, name: &str, kind: &str) -> Option<Found> {
+    Some(match (group, name, kind) {
         (_, _, "STATUS") | (_, "status" | "statuses", _) => {
             plain(Status::ALL.iter().map(|status| status.as_str()))
         }
@@ -125,41 +123,80 @@ fn values(place: &Place<'_>, line: &[String]) -> Result<Found, Refusal> {
         ("note", "kind", _) => plain(
             ["progress", "action", "decision", "blocker", "milestone", "discovery"].into_iter(),
         ),
-        (_, "agent" | "assignee" | "owner" | "reviewer" | "actor", _) | ("agent", "id", _) => {
-            let page = ask::<op::AgentList>(line, AgentFilter { limit: MOST, after: None })?;
-            page.agents.into_iter().map(|agent| (agent.id, agent.status)).collect()
+        _ => return None,
+    })
+}
+
+fn agents(line: &[String]) -> Result<Found, Refusal> {
+    let page = ask::<op::AgentList>(line, AgentFilter { limit: MOST, after: None })?;
+    Ok(page.agents.into_iter().map(|agent| (agent.id, agent.status)).collect())
+}
+
+fn values(place: &Place<'_>, line: &[String]) -> Result<Found, Refusal> {
+    let name = place.argument.get_id().as_str();
+    let kind = place.argument.get_value_names().and_then(|names| names.first());
+    let kind = kind.map_or("", |kind| kind.as_str());
+    // neo's groups have the names of ours.
+    let mut groups = place.path.iter().copied().skip_while(|group| *group == "neo");
+    let group = groups.next().unwrap_or_default();
+    if let Some(known) = words(group, name, kind) {
+        return Ok(known);
+    }
+    Ok(match (group, name) {
+        (_, "agent" | "assignee" | "owner" | "reviewer" | "actor") | ("agent", "id") => {
+            agents(line)?
         }
-        ("gate", "gate", _) => match place.positionals.first() {
+        ("gate", "gate") => match place.positionals.first() {
             Some(id) => {
                 let gates = ask::<op::GateList>(line, ById { id: id.clone() })?.gates;
                 gates.into_iter().map(|gate| (gate.name, String::new())).collect()
             }
             None => Vec::new(),
         },
-        ("decision", "id", _) => {
+        ("decision", "id") => {
             let all = DecisionFilter { limit: MOST, ..DecisionFilter::default() };
             let page = ask::<op::DecisionList>(line, all)?;
             page.decisions.into_iter().map(|one| (one.id, one.question)).collect()
         }
-        ("lease", "ids", _) => {
+        ("lease", "ids") | ("collab", "lock_id") => {
             let page =
                 ask::<op::LeaseList>(line, LeaseFilter { limit: MOST, ..LeaseFilter::default() })?;
             page.leases.into_iter().map(|lease| (lease.lock_id, lease.path)).collect()
         }
-        ("memory", "id", _) => {
+        ("memory", "id") => {
             let page = ask::<op::MemoryList>(
                 line,
                 ListMemories { limit: MOST, ..ListMemories::default() },
             )?;
             page.memories.into_iter().map(|one| (one.id, one.text)).collect()
         }
-        ("directive", "id", _) => {
+        ("directive", "id") => {
             let all = ListDirectives { limit: MOST, ..ListDirectives::default() };
             let page = ask::<op::DirectiveList>(line, all)?;
             page.directives.into_iter().map(|one| (one.id, one.text)).collect()
         }
-        ("task" | "gate" | "contract" | "guard", "id" | "ids", _)
-        | (_, "task" | "on" | "depends_on" | "parent", _) => {
+        ("run" | "runs" | "logs", "id") => {
+            let newest = RunFilter { limit: MOST, ..RunFilter::default() };
+            let page = ask::<op::Runs>(line, newest)?;
+            let about = |run: &RunView| {
+                format!("{} {} {}", run.state, run.agent, run.task.as_deref().unwrap_or_default())
+            };
+            let named = |run: RunView| Some((run.id.clone()?, about(&run)));
+            page.runs.into_iter().filter_map(named).collect()
+        }
+        ("interface", "name") => {
+            let page = ask::<op::InterfaceList>(line, ListInterfaces::default())?;
+            page.interfaces.into_iter().map(|one| (one.name, one.paths.join(" "))).collect()
+        }
+        ("tell", "to") => {
+            let roles = Role::ALL.iter().map(|role| role.as_str());
+            let all = plain(std::iter::once("all").chain(roles));
+            agents(line)?.into_iter().chain(all).collect()
+        }
+        ("task" | "gate" | "contract" | "guard" | "github" | "collab", "id" | "ids")
+        | ("why", "of")
+        | ("brief", "about")
+        | (_, "task" | "on" | "depends_on" | "parent") => {
             let statuses = likely(&place.path);
             let filter = TaskFilter { statuses, limit: MOST, ..TaskFilter::default() };
             let page = ask::<op::TaskList>(line, filter)?;

@@ -39,7 +39,7 @@ pub fn project(global: &Global) -> Result<Context, Refusal> {
 
 /// Gives a context eyes for the work tree that the process is in.
 pub fn seeing(mut context: Context) -> Context {
-    context.observer = Some(observer(&context));
+    context.observer = Some(comity_github::fenced(&context, observer(&context)));
     context
 }
 
@@ -48,7 +48,8 @@ pub fn seeing_branches(mut context: Context) -> Context {
     let tree = context.git_tree().cloned();
     let base = context.config.base_branch().map(str::to_owned);
     let is_comitys = Box::new(comity_bridge::by_comity(&context));
-    context.observer = Some(Arc::new(GitObserver { tree, base, head_counts: false, is_comitys }));
+    let eyes = Arc::new(GitObserver { tree, base, head_counts: false, is_comitys });
+    context.observer = Some(comity_github::fenced(&context, eyes));
     context
 }
 
@@ -74,7 +75,7 @@ pub fn seeing_result(context: &Context, file: &str, text: &str) -> Context {
         is_comitys: Box::new(move |file, text| by_comity(file, text) || by_result(file, text)),
     };
     let mut context = context.clone();
-    context.observer = Some(Arc::new(observer));
+    context.observer = Some(comity_github::fenced(&context, Arc::new(observer)));
     context
 }
 
@@ -175,6 +176,14 @@ pub fn converses() -> bool {
         && std::io::stderr().is_terminal()
         && !environment.has("COMITY_AGENT")
         && Client::find(&environment).is_none()
+}
+
+/// Asks the person at the terminal.
+pub fn asked(question: &str) -> Option<String> {
+    crate::output::remark(question);
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned())
 }
 
 /// Tells whether somebody sits before it: what is typed comes from a terminal, and what is drawn goes to one.

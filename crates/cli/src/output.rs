@@ -345,17 +345,32 @@ fn inked(error: &clap::Error) -> String {
     ansi.replace("\u{1b}[0m", &format!("{plain:#}")).replace("\u{1b}[4m", "")
 }
 
-/// Returns what to do instead of a command that people expect and that does not exist.
+/// Returns what to do instead of a command that does not exist.
 fn suggestion(error: &clap::Error) -> Option<Refusal> {
     use clap::error::{ContextKind, ContextValue};
+    if error.kind() != clap::error::ErrorKind::InvalidSubcommand {
+        return None;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     // The usage names the group: `Usage: comity task …`.
     let group = usage.split_whitespace().nth(2).filter(|name| name.starts_with(char::is_lowercase));
-    let hint = crate::args::instead(group, word)?;
     let path = group.map(|group| format!("{group} ")).unwrap_or_default();
+    let similar = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(similar)) => similar.first().map(String::as_str),
+        _ => None,
+    };
+    let near = || match group {
+        None => crate::args::nearest_command(word).or(similar),
+        Some(_) => similar,
+    };
+    let hint = match (crate::args::instead(group, word), near()) {
+        (Some(hint), _) => hint.to_owned(),
+        (None, Some(near)) => format!("did you mean `comity {path}{near}`?"),
+        (None, None) => format!("see `comity {path}--help`"),
+    };
     Some(Refusal::input(format!("there is no command `{path}{word}`")).hint(hint))
 }
 

@@ -105,6 +105,8 @@ pub struct Scene {
     pub writes: Vec<Write>,
     /// The runs that have not ended.
     pub runs: Vec<Run>,
+    /// Workers that are not heard of any more, with their last signs of life.
+    pub lost_workers: Vec<(AgentId, Timestamp)>,
 }
 
 /// One thing that needs somebody.
@@ -147,11 +149,19 @@ pub fn attention(scene: &Scene, viewer: &AgentId, moment: Moment, policy: &Polic
     items.extend(scene.loose.iter().filter_map(|loose| stray(loose, now)));
     items.extend(scene.writes.iter().map(written));
     items.extend(scene.runs.iter().filter_map(waiting));
-    items.sort_by(|a, b| {
-        let rank = |item: &Item| (item.kind, !item.urgent, item.since, item.id.clone());
-        rank(a).cmp(&rank(b))
-    });
+    items.extend(scene.lost_workers.iter().map(lost));
+    items.sort_by_cached_key(|item| rank(item.kind, item.urgent, item.since, &item.id));
     items
+}
+
+/// Where something comes among what needs somebody, also where lists of several repositories are put together.
+pub fn rank(
+    kind: Kind,
+    urgent: bool,
+    since: Timestamp,
+    id: &str,
+) -> (Kind, bool, Timestamp, String) {
+    (kind, !urgent, since, id.to_owned())
 }
 
 /// Tells whether more than half of a stretch of time is gone.
@@ -287,6 +297,24 @@ fn stray(loose: &Loose, now: Timestamp) -> Option<Item> {
 }
 
 /// A run that waits for somebody.
+/// A worker that neither works nor has left: what it had goes on elsewhere, and somebody looks at its host.
+fn lost((worker, last_seen): &(AgentId, Timestamp)) -> Item {
+    Item {
+        kind: Kind::WorkerLost,
+        id: worker.to_string(),
+        task: None,
+        title: None,
+        reason: format!("{worker} is not heard of; look at its host and start it again there"),
+        since: *last_seen,
+        deadline: None,
+        urgent: false,
+        agent: Some(worker.clone()),
+        path: None,
+        event: None,
+        next: op("workers").into(),
+    }
+}
+
 fn waiting(run: &Run) -> Option<Item> {
     let kind = match run.state {
         RunState::Waiting => Kind::RunWaiting,

@@ -72,13 +72,16 @@ impl Scope {
         }
     }
 
-    /// Returns every scope that a run counts in, the widest first.
-    pub fn of_run(run: RunId, task: &TaskId, agent: &str) -> Vec<Scope> {
-        vec![Scope::repo(), Scope::task(task), Scope::agent(agent), Scope::run(run)]
+    /// Returns every scope that a run counts in, the widest first. What a run spends that another one started counts for
+    /// the task of that one, too.
+    pub fn of_run(run: RunId, task: &TaskId, above: Option<&TaskId>, agent: &str) -> Vec<Scope> {
+        let above = above.filter(|above| *above != task).map(Scope::task);
+        let own = [Scope::task(task), Scope::agent(agent), Scope::run(run)];
+        [Scope::repo()].into_iter().chain(above).chain(own).collect()
     }
 
     pub fn of(run: &Run) -> Vec<Scope> {
-        Scope::of_run(run.id, &run.task, &run.agent)
+        Scope::of_run(run.id, &run.task, run.parent_task.as_ref(), &run.agent)
     }
 }
 

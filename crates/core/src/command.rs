@@ -18,7 +18,8 @@ pub use report::{
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
 pub use run::{
-    ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress, SeatChange, Supervision,
+    CriterionEvidence, ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress, SeatChange,
+    Supervision,
 };
 pub use verb::TaskVerb;
 pub use wish::{

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Operations that help the owner of a machine. Only a command line offers them, so no table of operations has them.
-pub const OF_THE_MACHINE: &[&str] = &["doctor", "init", "run.logs", "store.copy", "trust"];
+pub const OF_THE_MACHINE: &[&str] = &["doctor", "init", "store.copy", "trust"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -85,11 +85,14 @@ pub enum Follows<T> {
 }
 
 /// A frozen batch that lands as far as one after the other would have landed. A red group is halved; one that is red alone
-/// is tried again, then sent back. One that conflicts waits for those before it, since they may not land.
+/// is tried again, then sent back. One that conflicts is left out: where the others are green, those before it have landed, and
+/// it is sent back; where they are red, it takes its place again, since those before it may not land.
 #[derive(Clone, Debug)]
 pub struct Train<T> {
     /// The groups that are left, in order.
     groups: VecDeque<Vec<T>>,
+    /// What was left out of the first group, and where it stood there.
+    left_out: Vec<(usize, T)>,
     retries: u32,
     /// How often the first group, which is a single one, was red.
     red: u32,
@@ -99,7 +102,7 @@ impl<T: Clone> Train<T> {
     /// Takes the batch in the order of the queue. `retries` is how often a single red one is tried again.
     pub fn new(batch: Vec<T>, retries: u32) -> Train<T> {
         let groups = if batch.is_empty() { VecDeque::new() } else { VecDeque::from([batch]) };
-        Train { groups, retries, red: 0 }
+        Train { groups, left_out: Vec::new(), retries, red: 0 }
     }
 
     /// Returns the group that is tried next, on top of whatever the branch is by then.
@@ -112,25 +115,31 @@ impl<T: Clone> Train<T> {
         let Some(mut group) = self.groups.pop_front() else { return Follows::TriesAgain };
         let red = std::mem::take(&mut self.red);
         match tried {
-            Tried::Green => Follows::Lands(group),
+            Tried::Green => {
+                self.go_on(Vec::new());
+                Follows::Lands(group)
+            }
             // Whatever lands before it, it would not merge.
             Tried::Stale(place) if place < group.len() => {
                 let one = group.remove(place);
-                self.put_back(group);
+                self.go_on(group);
                 Follows::Ejected(one, Ejection::Conflict)
             }
             Tried::Conflict(0) | Tried::Stale(_) => {
                 let one = group.remove(0);
-                self.put_back(group);
+                self.go_on(group);
                 Follows::Ejected(one, Ejection::Conflict)
             }
             Tried::Conflict(place) => {
-                let rest = group.split_off(place.min(group.len()));
-                self.put_back(rest);
+                let place = place.min(group.len() - 1);
+                self.left_out.push((place, group.remove(place)));
                 self.put_back(group);
                 Follows::TriesAgain
             }
-            Tried::Red if group.len() > 1 => {
+            Tried::Red if group.len() > 1 || !self.left_out.is_empty() => {
+                for (place, one) in std::mem::take(&mut self.left_out).into_iter().rev() {
+                    group.insert(place.min(group.len()), one);
+                }
                 let rest = group.split_off(group.len() / 2);
                 self.put_back(rest);
                 self.put_back(group);
@@ -143,6 +152,14 @@ impl<T: Clone> Train<T> {
             }
             Tried::Red => Follows::Ejected(group.remove(0), Ejection::Gate),
         }
+    }
+
+    /// Goes on with what is left of the first group, and where nothing is, with what was left out of it.
+    fn go_on(&mut self, mut group: Vec<T>) {
+        if group.is_empty() {
+            group.extend(std::mem::take(&mut self.left_out).into_iter().map(|(_, one)| one));
+        }
+        self.put_back(group);
     }
 
     fn put_back(&mut self, group: Vec<T>) {
@@ -254,6 +271,21 @@ mod tests {
             out.sort_unstable();
             assert_eq!((tip, out), work.oracle(count));
         }
+    }
+
+    #[test]
+    fn a_green_batch_with_one_that_conflicts_is_tested_once() {
+        let mut train = Train::new(vec!['a', 'b', 'c', 'd'], 1);
+        assert_eq!(train.after(Tried::Conflict(1)), Follows::TriesAgain);
+        assert_eq!(train.next(), Some(&['a', 'c', 'd'][..]));
+        assert_eq!(train.after(Tried::Green), Follows::Lands(vec!['a', 'c', 'd']));
+        assert_eq!(train.after(Tried::Stale(0)), Follows::Ejected('b', Ejection::Conflict));
+        assert!(train.next().is_none());
+        // Where the others are red, it takes its place again: what is before it may not land.
+        let mut train = Train::new(vec!['a', 'b', 'c', 'd'], 1);
+        train.after(Tried::Conflict(1));
+        assert_eq!(train.after(Tried::Red), Follows::TriesAgain);
+        assert_eq!(train.next(), Some(&['a', 'b'][..]));
     }
 
     #[test]

@@ -104,6 +104,10 @@ codes! {
     UndeclaredFiles => "undeclared-files", 3, 409, say("declare the files with ").quote(op("task.update").ask("id", "ID").ask("file", "GLOB")).say(", lease them, or undo the changes");
     /// An agent is at work on the task already.
     RunLive => "run-live", 3, 409, say("wait for it, or stop it with ").quote(op("run.stop").ask("id", "ID"));
+    /// A run starts no more runs now.
+    SpawnLimit => "spawn-limit", 3, 409, say("wait for the runs that were started; see ").quote(op("runs"));
+    /// Nothing that comity knows shows that a criterion is met.
+    EvidenceMissing => "evidence-missing", 3, 409, "name for each criterion a run, a pull request, a gate that passed or a merged commit";
     /// A run that was waited for did not succeed.
     RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
     /// The agent's client has nothing to show its vendor who pays.
@@ -125,7 +129,7 @@ codes! {
     /// The task was tried too often, and a question about it is open.
     LoopGuard => "loop-guard", 3, 409, say("answer it with ").quote(op("decision.answer").ask("id", "ID"));
     /// comity could not look at the repository, and the rule needs that.
-    Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
+    Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository that has the commits";
     /// The name is not known.
     UnknownName => "unknown-name", 2, 400, "check the spelling";
     /// The standby did not confirm the commit in time.

@@ -228,11 +228,19 @@ pub struct Run {
     pub attempt: u32,
     pub resumed_from: Option<RunId>,
     pub parent: Option<RunId>,
+    /// The task of the run that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task: Option<TaskId>,
+    /// The runs that it started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<RunId>,
     pub priority: Priority,
     pub labels: Vec<String>,
     /// The rule of the supervisor that dispatched it.
     pub rule: Option<String>,
     pub prompt_sha256: String,
+    #[serde(default)]
+    pub prompt_bytes: u64,
     pub worker: Option<AgentId>,
     pub host: Option<String>,
     pub workspace: Option<String>,

@@ -267,6 +267,7 @@ pub fn gates(task: &Task, policy: &Policy) -> Vec<GateView> {
         let waiver = gate.and_then(|gate| gate.waiver.as_ref());
         let approved = matches!(task.status, Status::Approved | Status::Merging | Status::Done);
         let (state, why) = match name.as_str() {
+            REVIEW_GATE if waiver.is_some() => (CheckState::Waived, String::new()),
             REVIEW_GATE if approved => (CheckState::Met, String::new()),
             REVIEW_GATE => (CheckState::Open, "is met by approval".to_owned()),
             _ => gate_state(task, gate, policy),

@@ -1,6 +1,6 @@
 //! Why a task is where it is, in words.
 
-use crate::decide::{REVIEW_GATE, missing_for_approval};
+use crate::decide::{REVIEW_GATE, missing_for_approval, review_is_waived};
 use crate::decision::DecisionState;
 use crate::facts::{Facts, Ruling};
 use crate::hint::{Hint, op, say};
@@ -97,11 +97,13 @@ fn to_approve(task: &Task, caller: Caller<'_>, policy: &Policy) -> Hint {
     let id = &task.id;
     let worked = task.assignee.as_ref() == Some(caller.id)
         || task.workers.iter().any(|worker| worker.agent == *caller.id);
-    if worked && caller.id.is_person() {
+    let waived = review_is_waived(task);
+    if worked && !waived && caller.id.is_person() {
         let waive = op("gate.waive").id(id).arg("gate", REVIEW_GATE).ask("reason", "…");
         return say("somebody else reviews your work, or you run ").quote(waive);
     }
-    if !worked && may(caller, Verb::Approve, policy) {
+    let may_judge = !worked || (waived && caller.id.is_person());
+    if may_judge && may(caller, Verb::Approve, policy) {
         return say("look at the work and run ")
             .quote(op("task.approve").id(id))
             .say(" or ")

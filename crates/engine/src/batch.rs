@@ -241,7 +241,9 @@ impl<'s> Batch<'s> {
         let Swept { events, later } = settle(tx, &mut self.facts, |facts| sweep(facts, policy))?;
         self.later = later;
         for draft in events {
-            let draft = Draft { via: via.clone(), ..draft };
+            // A run that goes on elsewhere acts in a session of its own.
+            let own = draft.via != Via::default();
+            let draft = if own { draft } else { Draft { via: via.clone(), ..draft } };
             self.expired.push(draft.clone());
             self.append(draft)?;
         }

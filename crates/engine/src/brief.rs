@@ -10,6 +10,7 @@ use comity_core::decide::pad_scope;
 use comity_core::decision::DecisionState;
 use comity_core::hint::op;
 use comity_core::ids::{DecisionId, Seq, TaskId};
+use comity_core::lease::Lease;
 use comity_core::limits::PAGE_MAX;
 use comity_core::memory::GLOBAL_SCOPE;
 use comity_core::news::{Cursor, NEWS_LIFE, Unread};
@@ -301,43 +302,68 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Finds who else is at work in the directories at hand, by their live leases.
+    /// Finds who else is at work on the paths at hand, and then who is in the same directories, by their live leases.
     fn holders_near(&mut self, scope: &Scope) -> Result<Vec<Neighbour>, Refusal> {
+        let mut on_them = Vec::new();
+        for path in &scope.paths {
+            let (repo, prefix) = (&scope.repo, path.literal_prefix());
+            let near = self.settled(|facts| {
+                let near = facts.leases_near(repo, prefix)?;
+                Ok(near.filter(|lease| scope.touches(&lease.path)).cloned().collect::<Vec<_>>())
+            })?;
+            on_them.extend(near);
+        }
         let parent = |path: &Pattern| {
             path.literal_prefix().rsplit_once('/').map(|(above, _)| above.to_owned())
         };
         let directories: BTreeSet<String> = scope.paths.iter().filter_map(parent).collect();
-        let mut found: Vec<Neighbour> = Vec::new();
+        let mut beside = Vec::new();
         for directory in directories.into_iter().take(TASKS_MAX) {
-            for lease in self.tx.leases_below(&scope.repo, &directory, NEIGHBOURS_MAX)? {
-                let ended = self.changed.contains(&Key::Lease(lease.repo.clone(), lease.id));
-                if ended || lease.owner == scope.agent {
-                    continue;
-                }
-                let task = lease.claim_of.as_ref().map(ToString::to_string);
-                let agent = lease.owner.to_string();
-                let known = found.iter_mut().find(|it| it.agent == agent && it.task == task);
-                if let Some(known) = known {
-                    known.since = known.since.min(lease.acquired_at);
-                    if !known.paths.contains(&lease.path) {
-                        known.paths.push(lease.path);
-                    }
-                    continue;
-                }
-                let about =
-                    lease.claim_of.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
-                found.push(Neighbour {
-                    agent,
-                    task,
-                    title: about.as_ref().map(|task| excerpt(&task.title)),
-                    paths: vec![lease.path],
-                    branch: about.and_then(|task| task.branch),
-                    since: lease.acquired_at,
-                });
-            }
+            beside.extend(self.tx.leases_below(&scope.repo, &directory, NEIGHBOURS_MAX)?);
         }
-        found.sort_by_key(|it| std::cmp::Reverse(it.since));
+        let mut found = self.at_work(scope, on_them, Vec::new())?;
+        let nearest = found.len();
+        found = self.at_work(scope, beside, found)?;
+        let (near, far) = found.split_at_mut(nearest);
+        near.sort_by_key(|it| std::cmp::Reverse(it.since));
+        far.sort_by_key(|it| std::cmp::Reverse(it.since));
         found.iter_mut().for_each(|it| it.paths.truncate(FEW));
+        Ok(found)
+    }
+
+    /// Adds the owners of leases to those that are known: one entry for each owner and task.
+    fn at_work(
+        &mut self,
+        scope: &Scope,
+        leases: Vec<Lease>,
+        mut found: Vec<Neighbour>,
+    ) -> Result<Vec<Neighbour>, Refusal> {
+        for lease in leases {
+            let ended = self.changed.contains(&Key::Lease(lease.repo.clone(), lease.id));
+            if ended || lease.owner == scope.agent {
+                continue;
+            }
+            let task = lease.claim_of.as_ref().map(ToString::to_string);
+            let agent = lease.owner.to_string();
+            let known = found.iter_mut().find(|it| it.agent == agent && it.task == task);
+            if let Some(known) = known {
+                known.since = known.since.min(lease.acquired_at);
+                if !known.paths.contains(&lease.path) {
+                    known.paths.push(lease.path);
+                }
+                continue;
+            }
+            let about =
+                lease.claim_of.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
+            found.push(Neighbour {
+                agent,
+                task,
+                title: about.as_ref().map(|task| excerpt(&task.title)),
+                paths: vec![lease.path],
+                branch: about.and_then(|task| task.branch),
+                since: lease.acquired_at,
+            });
+        }
         Ok(found)
     }
 }

@@ -237,11 +237,13 @@ handlers! {
         Runs(reader, input) => reader.runs(&input);
         RunShow(reader, input) => reader.run(&input.id);
         RunWhy(reader, input) => reader.run_why(&input.id);
+        Workers(reader, input) => reader.workers();
         Cost(reader, input) => reader.cost(&input);
         BudgetList(reader, input) => reader.budgets();
         MergeQueue(reader, input) => reader.merge_queue();
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
+        ExportJson(reader, input) => reader.export();
         Status(reader, input) => crate::status::status(reader);
         Board(reader, input) => reader.board(&input);
         Inbox(reader, input) => reader.inbox();
@@ -318,10 +320,13 @@ fn answered<T: CommandOutput>(
 crate::handlers_of! { Service, register_own {
     TaskClaim(service, caller, input) => {
         let (wait, wish) = (input.wait, ClaimWish::from(input));
-        let Answered { output, remarks } = match wait {
-            Some(wait) => service.claim_waiting(caller, &wish, wait)?,
-            None => service.run(caller, Command::Claim(wish))?,
+        let wanted = wish.id.clone();
+        let done = match wait {
+            Some(wait) => service.claim_waiting(caller, &wish, wait),
+            None => service.run(caller, Command::Claim(wish)),
         };
+        let Answered { output, remarks } =
+            done.map_err(|refusal| service.briefed_refusal(caller, wanted.as_deref(), refusal))?;
         let again = matches!(output, Reply::Again(_));
         let mut output = output.take::<ClaimAnswer>()?;
         output.brief = service.brief_of_task(caller, &output.task.id, again);

@@ -47,7 +47,7 @@ impl Service {
     }
 }
 
-fn rows_of(tx: &mut dyn ReadTx, space: &str) -> Result<KeptRows, Refusal> {
+pub(crate) fn rows_of(tx: &mut dyn ReadTx, space: &str) -> Result<KeptRows, Refusal> {
     let mut rows = KeptRows::new();
     let mut after = (space.to_owned(), String::new());
     loop {

@@ -254,7 +254,9 @@ fn look_for_news(reader: &mut Reader<'_>, mut cursor: Cursor) -> Result<Looked, 
         news.push(item);
     }
     let all = posts.len() == found.len();
-    let far = looked.0.saturating_sub(cursor.looked.0) > LOOK_MAX as u64;
+    // A cursor saves a long way to the end of the log. Who has none yet looks by index, and needs none.
+    let far =
+        cursor != Cursor::default() && looked.0.saturating_sub(cursor.looked.0) > LOOK_MAX as u64;
     let write = !posts.is_empty() || (far && all);
     cursor.offer(posts, now);
     // What did not fit is looked for again.

@@ -64,21 +64,39 @@ impl Service {
         reply: Result<Answered<Reply>, Refusal>,
     ) -> Result<Answered<LeasesAnswer>, Refusal> {
         let again = matches!(&reply, Ok(Answered { output: Reply::Again(_), .. }));
-        let is_refused = reply.as_ref().is_err_and(|refusal| refusal.code == Code::LeaseHeld);
-        let brief = (reply.is_ok() || is_refused)
-            .then(|| self.brief_for(caller, AtHand { task: None, paths }, again).ok())
-            .flatten();
+        let brief = || self.brief_for(caller, AtHand { task: None, paths }, again).ok();
         match reply {
             Ok(Answered { output, remarks }) => {
                 let mut output = output.take::<LeasesAnswer>()?;
-                output.brief = brief;
+                output.brief = brief();
                 Ok(Answered { output, remarks })
             }
-            Err(refusal) => match brief.map(serde_json::to_value) {
-                Some(Ok(brief)) => Err(refusal.detail("brief", brief)),
-                _ => Err(refusal),
-            },
+            Err(refusal) if refusal.code == Code::LeaseHeld => Err(with_brief(refusal, brief())),
+            Err(refusal) => Err(refusal),
         }
+    }
+
+    /// Adds the brief to the refusal of a claim, if others have leased what the task needs.
+    pub(crate) fn briefed_refusal(
+        &self,
+        caller: &Caller,
+        wanted: Option<&str>,
+        refusal: Refusal,
+    ) -> Refusal {
+        let Some(wanted) = wanted.filter(|_| refusal.code == Code::LeaseHeld) else {
+            return refusal;
+        };
+        let task = self.task(caller, wanted).ok();
+        let at_hand = task.map(|task| AtHand { task: Some(task.id), paths: Vec::new() });
+        let brief = at_hand.and_then(|at_hand| self.brief_for(caller, at_hand, false).ok());
+        with_brief(refusal, brief)
+    }
+}
+
+fn with_brief(refusal: Refusal, brief: Option<Brief>) -> Refusal {
+    match brief.map(serde_json::to_value) {
+        Some(Ok(brief)) => refusal.detail("brief", brief),
+        _ => refusal,
     }
 }
 

@@ -87,6 +87,8 @@ enum Access {
         readers: Arc<Readers>,
         hub: Hub,
         claimer: Claimer,
+        /// Tells whether anybody has committed.
+        sight: Mutex<Box<dyn comity_store::Reader>>,
     },
 }
 
@@ -132,13 +134,14 @@ impl Service {
         let intake = intake(&settings, store.as_ref())?;
         let url = store.url();
         let readers = Arc::new(Readers::open(store.as_ref())?);
+        let sight = Mutex::new(store.reader()?);
         let hub = {
             let policy = settings.policy.clone();
             Hub::start(store.watch()?, store.reader()?, readers.clone(), policy)?
         };
         let writer = Writer::start(store, settings.clone())?;
         let claimer = Claimer::default();
-        let access = Access::Started { writer, readers, hub, claimer };
+        let access = Access::Started { writer, readers, hub, claimer, sight };
         let memo = Memo::default();
         Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
     }
@@ -295,6 +298,14 @@ impl Service {
     /// Returns what was offered to callers through this service.
     pub(crate) fn offers(&self) -> &Mutex<Offers> {
         &self.shared.memo.offers
+    }
+
+    /// Returns the connection of a started service that tells whether anybody has committed.
+    pub(crate) fn sight(&self) -> Option<&Mutex<Box<dyn comity_store::Reader>>> {
+        match &self.shared.access {
+            Access::Inline(_) => None,
+            Access::Started { sight, .. } => Some(sight),
+        }
     }
 
     /// Returns the hub of a started service.

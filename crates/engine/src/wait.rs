@@ -277,7 +277,7 @@ impl Service {
     }
 
     /// How often a waiter must be heard of so that none of its grants runs out.
-    pub(crate) fn beat_every(&self, caller: &Caller) -> Result<Duration, Refusal> {
+    pub fn beat_every(&self, caller: &Caller) -> Result<Duration, Refusal> {
         self.read_stored(|tx| {
             let (moment, head) = (tx.moment()?, tx.head()?);
             let mut facts = Facts::at(moment, head);

@@ -1,54 +1,14 @@
 //! The agents that comity knows: its own, and those that a project defines in `.comity/agents/` or `.neo/agents/`.
 
+use comity_api::{AgentDefinition, BadDefinition, Subagent};
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{Stage, check_name};
 use comity_project::plain_file;
 use comity_protocol::contract::{self, Mode};
 use comity_protocol::document::Node;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// What an agent is there for, and how it may work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Agent {
-    pub name: String,
-    pub description: String,
-    pub stage: Stage,
-    /// It may change files that are kept.
-    pub writable: bool,
-    pub model: Option<String>,
-    /// Tools of its client that it has; it uses them without a question.
-    pub tools: Vec<String>,
-    /// What every prompt of it begins with.
-    pub prompt: String,
-    /// Agents that it may start inside of its own session.
-    pub agents: BTreeMap<String, Subagent>,
-    pub max_turns: Option<u32>,
-    pub max_cost: Option<Usd>,
-    pub driver: Option<String>,
-    /// Where it may write, if it only plans.
-    pub spec_dirs: Vec<String>,
-    /// The file that defines it; none of comity's own.
-    pub file: Option<String>,
-}
-
-/// An agent inside of another one's session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Subagent {
-    pub description: String,
-    pub prompt: String,
-    pub tools: Vec<String>,
-    pub model: Option<String>,
-}
-
-/// A definition that cannot be used, and why. It hides only itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BadAgent {
-    pub file: String,
-    pub problems: Vec<String>,
-}
 
 const INHERITED: &str = "$inherited";
 /// Longest file of a definition or a prompt, in bytes.
@@ -73,9 +33,9 @@ fn subagent(name: &str, description: &str, prompt: &str) -> (String, Subagent) {
     (name.to_owned(), Subagent { description, prompt, tools: words(&READS), model })
 }
 
-fn own(name: &str, stage: Stage, writable: bool, model: &str, about: [&str; 2]) -> Agent {
+fn own(name: &str, stage: Stage, writable: bool, model: &str, about: [&str; 2]) -> AgentDefinition {
     let [description, prompt] = about;
-    Agent {
+    AgentDefinition {
         name: name.to_owned(),
         description: description.to_owned(),
         stage,
@@ -93,7 +53,7 @@ fn own(name: &str, stage: Stage, writable: bool, model: &str, about: [&str; 2]) 
 }
 
 /// Returns the agents that are there without any definition.
-fn built_in() -> Vec<Agent> {
+fn built_in() -> Vec<AgentDefinition> {
     let plan_reviewer = subagent(
         "plan-reviewer",
         "Reviews an implementation plan before it is handed on",
@@ -115,11 +75,11 @@ fn built_in() -> Vec<Agent> {
     let scout = ["Explores code and reports findings", include_str!("prompts/scout.md")];
     let focused = ["Brings one objective to its end", include_str!("prompts/focused.md")];
     vec![
-        Agent {
+        AgentDefinition {
             agents: BTreeMap::from([plan_reviewer]),
             ..own("architect", Stage::Plan, true, "opus", architect)
         },
-        Agent {
+        AgentDefinition {
             agents: BTreeMap::from([spec_reviewer, quality_reviewer]),
             ..own("developer", Stage::Develop, true, "opus", developer)
         },
@@ -130,7 +90,7 @@ fn built_in() -> Vec<Agent> {
 }
 
 /// Every agent of a project, by name, and the definitions that cannot be used.
-pub fn all(root: &Path) -> (Vec<Agent>, Vec<BadAgent>) {
+pub fn all(root: &Path) -> (Vec<AgentDefinition>, Vec<BadDefinition>) {
     let (mut agents, mut bad) = (built_in(), Vec::new());
     let files = definitions(root);
     for (name, file) in &files {
@@ -139,14 +99,14 @@ pub fn all(root: &Path) -> (Vec<Agent>, Vec<BadAgent>) {
                 agents.retain(|known| known.name != *name);
                 agents.push(agent);
             }
-            Err(problems) => bad.push(BadAgent { file: shown(root, file), problems }),
+            Err(problems) => bad.push(BadDefinition { file: shown(root, file), problems }),
         }
     }
     (agents, bad)
 }
 
 /// Finds an agent by its name.
-pub fn find(root: &Path, name: &str) -> Result<Agent, Refusal> {
+pub fn find(root: &Path, name: &str) -> Result<AgentDefinition, Refusal> {
     let (agents, bad) = all(root);
     let hidden = bad.iter().find(|bad| Path::new(&bad.file).file_stem() == Some(name.as_ref()));
     if let Some(hidden) = hidden {
@@ -192,7 +152,7 @@ fn read(
     file: &Path,
     files: &BTreeMap<String, PathBuf>,
     further: usize,
-) -> Result<Agent, Vec<String>> {
+) -> Result<AgentDefinition, Vec<String>> {
     let one = |text: String| vec![text];
     let text =
         plain_file::read_text(file, FILE_BYTES_MAX).map_err(|error| one(error.to_string()))?;
@@ -227,7 +187,7 @@ fn read(
     Ok(agent)
 }
 
-fn fill(agent: &mut Agent, tree: &Node, file: &Path) -> Result<(), String> {
+fn fill(agent: &mut AgentDefinition, tree: &Node, file: &Path) -> Result<(), String> {
     let said = |key: &str| tree.said(key);
     if let Some(text) = said("description") {
         agent.description = text;
@@ -291,7 +251,7 @@ fn prompt(text: &str, file: &Path) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn known(name: &str) -> Agent {
+    fn known(name: &str) -> AgentDefinition {
         find(Path::new("/nowhere"), name).unwrap()
     }
 

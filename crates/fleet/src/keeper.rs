@@ -3,8 +3,8 @@
 //! A keeper outlives whoever started it. When it dies, the process below it ends the agent with all its processes, and
 //! the run is lost when its time is up.
 
-use crate::agents::Agent as Definition;
 use crate::bill::{Bill, Says};
+use crate::elsewhere::Pusher;
 use crate::launch::{Line, Setting};
 use crate::listen::{Ended, Seen};
 use crate::log::Log;
@@ -14,16 +14,17 @@ use crate::report;
 use crate::sandbox::{self, Walls};
 use crate::session::Session;
 use crate::workspace::Workspace;
-use comity_api::{ById, RunAnswer, op};
+use comity_api::{AgentDefinition, ById, RunAnswer, RunGates, op};
 use comity_core::command::{Command, ModelCall, RunChange, RunEnd, RunProgress};
-use comity_core::ids::Fence;
+use comity_core::decide::REVIEW_GATE;
+use comity_core::ids::{AgentId, Fence};
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage};
 use comity_core::time::{Millis, Timestamp};
-use comity_core::view::RunView;
-use comity_engine::{Caller, Service};
-use comity_guard::GitObserver;
+use comity_core::view::{GateView, RunView};
+use comity_engine::{Caller, Handler, Service};
+use comity_guard::{GitObserver, Passed, Runner};
 use comity_project::Context;
 use comity_project::fleet::{Confinement, DriverKind};
 use comity_protocol::driver::Talk;
@@ -41,6 +42,8 @@ pub const WORD: &str = "__keeper";
 
 /// How often a keeper looks whether somebody stopped or paused its run.
 pub(crate) const LOOK: Duration = Duration::from_millis(500);
+/// How long a keeper waits for a store that is away.
+const AWAY_MOST: Duration = Duration::from_secs(600);
 /// How often a keeper of a paused run says that it lives.
 const PAUSED_BEAT: Duration = Duration::from_secs(10);
 /// How long a vendor that does not say when it serves again is left alone at first and at most.
@@ -63,7 +66,7 @@ pub struct Job {
     pub argv: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub env_pass: Vec<String>,
-    pub agent: Definition,
+    pub agent: AgentDefinition,
     /// Tools that it may use without a question, beside its own.
     pub allow: Vec<String>,
     pub max_turns: Option<u32>,
@@ -71,6 +74,9 @@ pub struct Job {
     pub resume: Option<String>,
     /// What the caller asked for, in its own words.
     pub asked: Option<String>,
+    /// The worker that has it, where another host asked for it.
+    #[serde(default)]
+    pub worker: Option<String>,
 }
 
 impl Job {
@@ -121,6 +127,8 @@ pub(crate) struct Keeper<'a> {
     limits: u32,
     /// What the report says that rules go by.
     reported: Map<String, Value>,
+    /// Carries the work to where other hosts find it.
+    pub(crate) pusher: Option<Pusher>,
 }
 
 /// Keeps one run from its start to its end.
@@ -145,6 +153,7 @@ pub fn keep(
         DriverKind::Claude | DriverKind::Acp => Says::Totals,
         DriverKind::Command | DriverKind::Codex => Says::Calls,
     };
+    let pusher = job.worker.as_ref().map(|_| Pusher::new(context, &run)).transpose()?;
     let before = job.resume.as_ref().map_or(Usd::ZERO, |_| session.total);
     let mut keeper = Keeper {
         context,
@@ -167,6 +176,7 @@ pub fn keep(
         told: None,
         limits: 0,
         reported: Map::new(),
+        pusher,
     };
     match keeper.work(around) {
         Ok(()) => Ok(()),
@@ -195,13 +205,14 @@ impl Keeper<'_> {
         self.socket = Some(socket);
         let (ended, exit) = self.run_agent(&mut space)?;
         space.snapshot();
-        self.checkpoint(&space)?;
+        self.insist(|keeper| keeper.checkpoint(&space))?;
         if self.job.agent.writable
             && let Some(remark) = space.bring_home()?
         {
             self.note("event", &remark);
         }
-        let done = self.finish(&ended, exit, &space);
+        self.push_last();
+        let done = self.finish(&ended, exit, &space, around);
         drop(door);
         done
     }
@@ -219,17 +230,17 @@ impl Keeper<'_> {
             false => format!("{}-{branch}", self.job.run),
         };
         let space = Workspace::make(self.context, &self.job.run, &task, &name, &base)?;
+        self.run.resumed_from.iter().for_each(|run| space.take_over(run));
         self.told = space.head();
         self.caller.workspace = Some(space.tree.to_string_lossy().into_owned());
         self.caller.observer = Some(Arc::new((around.observer)(&space.tree)));
         let path = self.context.environment().own("PATH").unwrap_or_default();
-        let driver_version = match (self.job.kind, self.job.argv.first()) {
-            (DriverKind::Claude | DriverKind::Codex, Some(program)) => {
-                process::version(program, &path)
-            }
-            _ => None,
-        };
-        self.change(RunChange::Take {
+        let says = matches!(self.job.kind, DriverKind::Claude | DriverKind::Codex);
+        let client = self.job.argv.first().filter(|_| says);
+        let driver_version = client.and_then(|program| process::version(program, &path));
+        let worker = self.job.worker.as_deref().map(AgentId::parse).transpose()?;
+        self.take(&RunChange::Take {
+            worker,
             workspace: self.caller.workspace.clone(),
             driver_version,
             sandbox: Some(kind.as_str().to_owned()),
@@ -246,10 +257,15 @@ impl Keeper<'_> {
         let whole = std::fs::read_to_string(self.place.prompt()).unwrap_or_default();
         let (mut prompt, mut resume) = (whole.clone(), self.job.resume.clone());
         loop {
-            let (agent, talk) = self.launch(space, &prompt, resume)?;
+            let (agent, talk) = self.launch(space, &prompt, resume.clone())?;
             let resumes = talk.caps().resume;
-            self.change(RunChange::Progress(Box::default()))?;
+            self.change(&RunChange::Progress(Box::default()))?;
             let (ended, exit) = self.listen(agent, talk, space)?;
+            if resume.is_some() && self.lost_session(&ended) {
+                self.note("event", "the session is gone; a new one begins");
+                (prompt, resume) = (whole.clone(), None);
+                continue;
+            }
             let until = match &ended {
                 Ended::Paused => None,
                 Ended::Limited(until) if self.limits < LIMITS_MAX => Some(self.limited(*until)),
@@ -259,7 +275,7 @@ impl Keeper<'_> {
             self.note("event", &format!("paused, exit {exit:?}"));
             if let Some(until) = until {
                 let reason = Some("the vendor serves no more for now".to_owned());
-                self.change(RunChange::Pause { reason, until: Some(until) })?;
+                self.change(&RunChange::Pause { reason, until: Some(until) })?;
             }
             if !self.wait_for_resume(until)? {
                 return Ok((Ended::Elsewhere, None));
@@ -268,6 +284,12 @@ impl Keeper<'_> {
             resume = self.session.id.clone().filter(|_| resumes);
             prompt = if resume.is_some() { GO_ON.to_owned() } else { whole.clone() };
         }
+    }
+
+    /// Tells whether a client that was to go on ended before it did anything: whoever killed it did so before it kept its session.
+    fn lost_session(&self, ended: &Ended) -> bool {
+        let ended = matches!(ended, Ended::Silent | Ended::Exited(_) | Ended::Done);
+        ended && self.seen.failed.is_some() && !self.seen.worked
     }
 
     /// Returns until when the vendor is left alone: as it says itself, else for longer each time.
@@ -283,7 +305,28 @@ impl Keeper<'_> {
         self.log.write(now(), kind, text);
     }
 
-    pub(crate) fn change(&mut self, change: RunChange) -> Result<(), Refusal> {
+    /// Changes the run; where the store is away, as soon as it is there again.
+    pub(crate) fn change(&mut self, change: &RunChange) -> Result<(), Refusal> {
+        self.insist(|keeper| keeper.change_now(change.clone()))
+    }
+
+    /// Does something as soon as the store is there. It may be away for a while, or its disk full.
+    pub(crate) fn insist<T>(
+        &mut self,
+        mut does: impl FnMut(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let began = Instant::now();
+        loop {
+            match does(self) {
+                Err(refusal) if is_away(&refusal) && began.elapsed() < AWAY_MOST => {
+                    std::thread::sleep(LOOK);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    pub(crate) fn change_now(&mut self, change: RunChange) -> Result<(), Refusal> {
         let command = Command::RunChange { id: self.job.run.clone(), change };
         let answer = self.service.run_command::<RunAnswer>(&self.caller, command)?;
         self.run = answer.run;
@@ -359,7 +402,7 @@ impl Keeper<'_> {
                 state => return Ok(state == RunState::Running),
             }
             if until.is_some_and(|until| now() >= until) {
-                self.change(RunChange::Resume { fresh: false })?;
+                self.change(&RunChange::Resume { fresh: false })?;
                 continue;
             }
             std::thread::sleep(LOOK);
@@ -381,7 +424,7 @@ impl Keeper<'_> {
         let turn = Some(self.run.turns + 1);
         let calls = self.unsettled.clone();
         let progress = RunProgress { turn, calls, ..RunProgress::default() };
-        self.change(RunChange::Progress(Box::new(progress)))?;
+        self.change_now(RunChange::Progress(Box::new(progress)))?;
         self.unsettled.clear();
         Ok(())
     }
@@ -392,7 +435,7 @@ impl Keeper<'_> {
             return Ok(());
         }
         for (sha, subject) in space.commits_since(self.told.as_deref()) {
-            self.change(RunChange::Checkpoint { sha: sha.clone(), subject, step: None })?;
+            self.change_now(RunChange::Checkpoint { sha: sha.clone(), subject, step: None })?;
             self.told = Some(sha);
         }
         Ok(())
@@ -403,6 +446,7 @@ impl Keeper<'_> {
         ended: &Ended,
         exit: Option<i32>,
         space: &Workspace,
+        around: &Surroundings<'_>,
     ) -> Result<(), Refusal> {
         let place = Some((space.head(), space.wip()));
         let task = self.run.task.clone().unwrap_or_default();
@@ -421,6 +465,9 @@ impl Keeper<'_> {
         let (kind, steps, said) = found?
             .map_or_else(Default::default, |found| (Some(found.kind), found.steps, found.said));
         self.reported = said;
+        if steps.iter().any(|step| matches!(step, Command::Submit(_))) {
+            self.check(space, around);
+        }
         let done = self.end(RunState::Succeeded, None, exit, kind.clone(), steps, place.clone());
         match done {
             Err(refusal) if refusal.code != Code::StaleFence => {
@@ -429,6 +476,30 @@ impl Keeper<'_> {
                 self.end(RunState::Failed, error, exit, kind, Vec::new(), place)
             }
             done => done,
+        }
+    }
+
+    /// Runs the required gates on what is about to be handed in. Whoever reviews it finds what they said, and where one is red,
+    /// the work goes back instead.
+    fn check(&mut self, space: &Workspace, around: &Surroundings<'_>) {
+        let id = self.run.task.clone().unwrap_or_default();
+        let gates = self.service.call::<op::GateList>(&self.caller, ById { id: id.clone() });
+        let asked = |gate: &GateView| gate.required && gate.name != REVIEW_GATE;
+        if !gates.is_ok_and(|answer| answer.gates.iter().any(asked)) {
+            return;
+        }
+        let runner = Runner {
+            context: self.context.clone(),
+            observer: Arc::new((around.observer)(&space.tree)),
+            program: around.program.to_owned(),
+            stop: Arc::default(),
+            say: Arc::new(|_| {}),
+            passed: Passed::default(),
+        };
+        let wanted = RunGates { id, gates: Vec::new() };
+        match Handler::<op::GateRun>::handle(&runner, &self.caller, wanted) {
+            Ok(_) => self.note("event", "the gates are green"),
+            Err(refusal) => self.note("event", &format!("the gates: {refusal}")),
         }
     }
 
@@ -458,11 +529,16 @@ impl Keeper<'_> {
         let (head, wip) = place.unwrap_or_default();
         let said = std::mem::take(&mut self.reported);
         let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps, said };
-        self.change(RunChange::End(Box::new(end)))?;
+        self.change(&RunChange::End(Box::new(end)))?;
         let said = format!("{} ended: {}", self.job.run, self.run.state);
         self.note("event", &said);
         Ok(())
     }
+}
+
+/// Tells whether the store may be there again after a while.
+pub(crate) fn is_away(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::StoreUnavailable | Code::StorageFull)
 }
 
 /// Tells why a run failed; nothing at all where somebody else ended it. A report that is there counts although the client

@@ -1,8 +1,8 @@
 //! How the client of each driver is started: its words, its variables and the files that it reads.
 
-use crate::agents::Agent;
 use crate::keeper::Job;
 use crate::place::{RunPlace, failed};
+use comity_api::AgentDefinition;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::RunView;
 use comity_project::fleet::{Driver, DriverKind};
@@ -161,7 +161,7 @@ impl Setting<'_> {
     }
 
     fn claude(&self) -> Result<Vec<String>, Refusal> {
-        let agent: &Agent = &self.job.agent;
+        let agent: &AgentDefinition = &self.job.agent;
         let McpServer { command, args, env } = self.server();
         let env: Map<String, Value> =
             env.into_iter().map(|(name, value)| (name, Value::String(value))).collect();

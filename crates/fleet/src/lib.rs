@@ -2,10 +2,13 @@
 
 mod agents;
 mod bill;
+mod elsewhere;
+mod handlers;
 mod keeper;
 mod launch;
 mod listen;
 mod log;
+mod objective;
 mod output;
 mod place;
 mod probe;
@@ -20,19 +23,17 @@ mod start;
 mod steer;
 pub mod supervise;
 mod watch;
+mod worker;
 mod workspace;
 
-pub use agents::{Agent, BadAgent, Subagent, all as all_agents, find as find_agent};
+pub use elsewhere::catch_up;
+pub use handlers::{Definitions, Fleet, register, register_definitions};
 pub use keeper::{Job, OpenDoor, Surroundings, WORD, keep};
 pub use log::{LogLine, read as read_log};
+pub use objective::{FOCUSED, Objectives, last_words, register as register_objectives};
 pub use output::{RunOutputs, register as register_outputs};
 pub use place::RunPlace;
-pub use probe::{ProbePath, ProbeView, Prober, ProbesAnswer, Side};
 pub use process::lead;
-pub use resume::{diverged, is_here, resume};
-pub use spaces::{
-    SpaceView, SpacesAnswer, collect as collect_spaces, list as list_spaces, remove as remove_space,
-};
-pub use start::{Asked, By, Started, start};
-pub use steer::say as steer;
-pub use workspace::diff;
+pub use start::{Asked, start};
+pub use worker::{Told, Worker, drain};
+pub use workspace::Workspace;

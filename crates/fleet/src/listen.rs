@@ -1,6 +1,7 @@
 //! A keeper listens to its agent: what happened is written down, paid for and answered, and whoever takes too long is ended.
 
-use crate::keeper::{Keeper, LOOK};
+use crate::keeper::{Keeper, LOOK, is_away};
+use crate::objective;
 use crate::probe::Prober;
 use crate::process::{Agent, Said};
 use crate::report::{self, TAIL_BYTES};
@@ -10,7 +11,7 @@ use crate::workspace::Workspace;
 use comity_api::{ById, op};
 use comity_core::command::{Command, Question, RunChange, RunProgress};
 use comity_core::decision::{Addressee, DecisionOption};
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_core::run::{RunFault, RunState};
 use comity_core::time::{Millis, Timestamp};
 use comity_project::fleet::{Confinement, DriverKind};
@@ -31,6 +32,8 @@ const INTERRUPT: Duration = Duration::from_secs(3);
 const LIMITED_AFTER: Duration = Duration::from_secs(60);
 const RETRIES_MOST: Duration = Duration::from_secs(600);
 const TOO_MANY: u64 = 429;
+/// What whoever looks after an objective is told when it ends without an end.
+const NOT_ENDED: &str = "You have called neither supervisor_complete nor supervisor_blocked. Go on with the objective, or end it with one of them.";
 /// Characters of what a tool is to do that a question shows.
 const SHOWN_CHARS: usize = 200;
 /// Longest context of a question, in characters.
@@ -58,6 +61,8 @@ pub(crate) enum Ended {
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     anything: bool,
+    /// It spoke, used a tool or a model, or ended a turn.
+    pub(crate) worked: bool,
     /// It has a result, and nothing was said to it since.
     pub(crate) result: bool,
     in_turn: bool,
@@ -68,6 +73,8 @@ pub(crate) struct Seen {
     asked: Vec<(Permission, String)>,
     /// Since when a client tries the same call again, and whether it was told that it calls too often.
     retries: Option<(Instant, bool)>,
+    /// Whether agents that it sent out are at work, and when that was looked at.
+    others: Option<(Instant, bool)>,
 }
 
 /// The times that an agent is measured by.
@@ -149,7 +156,9 @@ impl Keeper<'_> {
             if clock.fresh && clock.kept.elapsed() >= SNAPSHOT_EVERY {
                 (clock.fresh, clock.kept) = (false, Instant::now());
                 space.snapshot();
+                let told = self.told.clone();
                 patiently(self.checkpoint(space))?;
+                self.push(space, self.told != told)?;
                 if self.job.agent.writable && probed.elapsed() >= every {
                     probed = Instant::now();
                     // A probe that fails says nothing about the run.
@@ -166,9 +175,9 @@ impl Keeper<'_> {
                 }
                 if !matches!(why, Some(Ended::Elsewhere | Ended::Paused)) {
                     let last = self.bill.ended();
-                    self.settle()?;
+                    self.insist(Self::settle)?;
                     self.unsettled.extend(last);
-                    self.settle()?;
+                    self.insist(Self::settle)?;
                 }
                 return Ok((why.unwrap_or_else(|| self.how_ended(exit)), Some(exit)));
             }
@@ -209,6 +218,8 @@ impl Keeper<'_> {
             return Ok(());
         }
         match state {
+            // Whoever waits for the agents that it sent out is neither late nor stalled.
+            RunState::Running if self.waits_for_others() => clock.life = Instant::now(),
             RunState::Starting | RunState::Running => clock.worked += since,
             // Whoever waits for an answer is neither late nor stalled.
             RunState::Waiting => clock.life = Instant::now(),
@@ -240,6 +251,23 @@ impl Keeper<'_> {
         Ok(())
     }
 
+    fn waits_for_others(&mut self) -> bool {
+        if !self.leads() {
+            return false;
+        }
+        if let Some((_, waits)) = self.seen.others.filter(|(at, _)| at.elapsed() < WATCH_EVERY) {
+            return waits;
+        }
+        let waits = objective::has_children(self.service, &self.caller, &self.job.run);
+        self.seen.others = Some((Instant::now(), waits));
+        waits
+    }
+
+    /// Tells whether its agent looks after an objective.
+    fn leads(&self) -> bool {
+        self.job.agent.name == objective::FOCUSED
+    }
+
     fn hear(&mut self, said: Said, talk: &mut Talk, agent: &mut Agent) -> Result<(), Refusal> {
         let line = match said {
             Said::Out(line) => line,
@@ -266,6 +294,10 @@ impl Keeper<'_> {
         if !matches!(happened, Happened::Retry { .. }) {
             self.seen.retries = None;
         }
+        self.seen.worked |= matches!(
+            happened,
+            Happened::Text(_) | Happened::Tool { .. } | Happened::Usage { .. } | Happened::Turn
+        );
         match happened {
             Happened::Session(id) => self.has_session(id)?,
             Happened::Text(text) => {
@@ -321,6 +353,10 @@ impl Keeper<'_> {
             Happened::Failed { kind, message } => {
                 self.note("event", &format!("{kind}: {message}"));
                 self.seen.failed = Some((kind, message));
+                // A client that cannot begin would wait for ever.
+                if matches!(kind, RunFault::Spawn | RunFault::Sandbox) {
+                    agent.end();
+                }
             }
         }
         Ok(())
@@ -331,7 +367,7 @@ impl Keeper<'_> {
         self.session.id = Some(id.clone());
         self.session.write(&self.place.session());
         let progress = RunProgress { session: Some(id), ..RunProgress::default() };
-        patiently(self.change(RunChange::Progress(Box::new(progress)))).map(drop)
+        patiently(self.change_now(RunChange::Progress(Box::new(progress)))).map(drop)
     }
 
     /// Keeps the end of what the agent said: its report is there.
@@ -361,7 +397,15 @@ impl Keeper<'_> {
         let is_well = self.seen.failed.is_none() && self.seen.limited.is_none();
         if is_well && agent.is_open() && self.repairs > 0 && talk.caps().interrupt {
             let task = self.run.task.clone().unwrap_or_default();
-            if let Some(wrong) = report::wrong(&self.said, self.run.stage, &task) {
+            if self.leads() {
+                if self.holds(&task) {
+                    self.repairs -= 1;
+                    self.seen.result = false;
+                    self.note("event", "it ended without an end of its objective");
+                    write(agent, talk.say(NOT_ENDED));
+                    return;
+                }
+            } else if let Some(wrong) = report::wrong(&self.said, self.run.stage, &task) {
                 self.repairs -= 1;
                 self.seen.result = false;
                 self.note("event", &format!("the report is to be mended: {wrong}"));
@@ -371,6 +415,12 @@ impl Keeper<'_> {
             }
         }
         agent.close();
+    }
+
+    fn holds(&self, task: &str) -> bool {
+        let shown = self.service.call::<op::TaskShow>(&self.caller, ById { id: task.to_owned() });
+        let holder = shown.ok().and_then(|shown| shown.task.claim).map(|claim| claim.agent);
+        holder.as_deref() == Some(self.caller.actor.as_str())
     }
 
     /// Ends what rests: when the background was done and nothing followed, and when a client does not end by itself.
@@ -475,9 +525,12 @@ impl Keeper<'_> {
             expires: None,
             proposes: None,
         };
-        let decision = self.service.call::<op::DecisionAsk>(&self.caller, question)?.decision.id;
+        let asks = |keeper: &mut Self| {
+            keeper.service.call::<op::DecisionAsk>(&keeper.caller, question.clone())
+        };
+        let decision = self.insist(asks)?.decision.id;
         self.note("event", &format!("{decision} asks whether {} may be used", asked.tool));
-        self.change(RunChange::Wait { decision: decision.clone() })?;
+        self.change(&RunChange::Wait { decision: decision.clone() })?;
         self.seen.asked.push((asked, decision));
         Ok(())
     }
@@ -517,7 +570,7 @@ impl Keeper<'_> {
             );
             write(agent, talk.answer(&asked, allow, &format!("{by} says no. {said}")));
             if self.run.state == RunState::Waiting {
-                self.change(RunChange::Progress(Box::default()))?;
+                self.change(&RunChange::Progress(Box::default()))?;
             }
         }
         Ok(())
@@ -532,7 +585,7 @@ fn write(agent: &Agent, lines: Vec<String>) {
 pub(crate) fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match done {
         Ok(answer) => Ok(Some(answer)),
-        Err(refusal) if refusal.code == Code::StoreUnavailable => Ok(None),
+        Err(refusal) if is_away(&refusal) => Ok(None),
         Err(refusal) => Err(refusal),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The snapshots of all runs are seen through one quarantine of objects, so that nothing is written into any repository.
 
-use comity_api::{RunFilter, op};
+use comity_api::{ProbePath, ProbeView, RunFilter, Side, op};
 use comity_core::command::{Command, MergeStep};
 use comity_core::merging::Probe;
 use comity_core::refusal::{Code, Refusal};
@@ -11,57 +11,11 @@ use comity_core::view::RunView;
 use comity_engine::{Caller, Service};
 use comity_guard::git::{Git, MergePair, merge_pairs};
 use comity_project::Context;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Paths that a report of a conflict lists.
 const PATHS_MAX: usize = 100;
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProbesAnswer {
-    pub probes: Vec<ProbeView>,
-}
-
-/// What two sides are to each other.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProbeView {
-    pub a: Side,
-    pub b: Side,
-    pub state: Probe,
-    pub paths: Vec<ProbePath>,
-}
-
-/// A run at work, or the branch that its work goes into.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Side {
-    Run {
-        run: String,
-        task: String,
-        head: String,
-    },
-    Target {
-        #[serde(rename = "ref")]
-        name: String,
-    },
-}
-
-impl Side {
-    /// Returns the word that people know it by.
-    pub fn name(&self) -> &str {
-        match self {
-            Side::Run { run, .. } => run,
-            Side::Target { name } => name,
-        }
-    }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProbePath {
-    pub path: String,
-    pub kind: String,
-}
 
 /// A run whose files are on this host.
 struct AtWork {
@@ -86,8 +40,9 @@ impl Prober {
         &mut self,
         context: &Context,
         service: &Service,
+        caller: &Caller,
     ) -> Result<Vec<ProbeView>, Refusal> {
-        self.look(context, service, &context.caller(), None)
+        self.look(context, service, caller, None)
     }
 
     /// Compares one run with those that began before it. Its keeper calls this as long as it works.

@@ -16,12 +16,16 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
 
 /// Lines that wait to be read; an agent that says more waits itself.
 const LINES_MAX: usize = 1_000;
 /// Longest line of an agent, in bytes; the rest of a longer one is dropped.
 const LINE_BYTES_MAX: u64 = 8 << 20;
+
+/// Texts that wait to be written to an agent. One that reads none of so many hangs, and is ended.
+const TEXTS_MAX: usize = 1_000;
 
 /// A line of an agent.
 pub(crate) enum Said {
@@ -34,7 +38,7 @@ pub(crate) struct Agent {
     child: Child,
     pub(crate) lines: Receiver<Said>,
     /// What is written to it; none once its input is closed.
-    input: Option<Sender<String>>,
+    input: Option<SyncSender<String>>,
 }
 
 /// What an agent is started with.
@@ -66,7 +70,7 @@ impl Agent {
         if let Some(stream) = child.stderr.take() {
             read_lines(stream, sender, Said::Err);
         }
-        let (input, written) = channel::<String>();
+        let (input, written) = sync_channel::<String>(TEXTS_MAX);
         if let Some(mut stdin) = child.stdin.take() {
             // A prompt is larger than a pipe holds, and an agent may say something before it reads.
             std::thread::spawn(move || {
@@ -82,8 +86,9 @@ impl Agent {
 
     /// Writes to the agent, in the order of the calls. One that reads no more is heard of soon.
     pub(crate) fn write(&self, text: String) {
-        if let Some(input) = &self.input {
-            let _ = input.send(text);
+        let full = self.input.as_ref().map(|input| input.try_send(text));
+        if let Some(Err(TrySendError::Full(_))) = full {
+            self.end();
         }
     }
 
@@ -107,7 +112,7 @@ impl Agent {
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let status = self.child.try_wait().ok()??;
         // Where the process that ends all others was killed itself, they are ours now.
-        child::end_left();
+        child::end_left(&KEEPERS.lock().unwrap_or_else(PoisonError::into_inner));
         Some(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1))
     }
 }
@@ -166,8 +171,15 @@ pub(crate) fn start_keeper(
     let mut command = Command::new(program);
     command.arg(word).arg(job).current_dir(root);
     command.stdin(Stdio::null()).stdout(log).stderr(errors);
-    Ok(command.spawn().map_err(failed)?.id())
+    let pid = command.spawn().map_err(failed)?.id();
+    // Its run goes on when that of this process ends.
+    let started = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    KEEPERS.lock().unwrap_or_else(PoisonError::into_inner).extend(started);
+    Ok(pid)
 }
+
+/// The keepers that this process started.
+static KEEPERS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// Makes this process lead a session, and take in every process of the run whose own parent is gone.
 pub fn lead() {

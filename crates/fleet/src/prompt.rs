@@ -1,6 +1,6 @@
 //! What an agent is told beside what it is: its task, what the project says to agents, what is known, and how to report.
 
-use crate::agents::Agent;
+use comity_api::AgentDefinition;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::Stage;
 use comity_core::view::{MemoryView, TaskView};
@@ -20,7 +20,7 @@ pub(crate) const MEMORIES_MAX: usize = 25;
 
 /// What a prompt is made of.
 pub(crate) struct Told<'a> {
-    pub(crate) agent: &'a Agent,
+    pub(crate) agent: &'a AgentDefinition,
     pub(crate) task: &'a TaskView,
     pub(crate) stage: Stage,
     /// What the caller asked for.

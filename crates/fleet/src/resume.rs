@@ -1,5 +1,6 @@
 //! Going on with a run that ended: the same task, branch and work tree, with what the run before it left.
 
+use crate::elsewhere;
 use crate::keeper::Job;
 use crate::place::{RunPlace, failed, home};
 use crate::session::Session;
@@ -64,16 +65,20 @@ impl Resumed {
 pub fn resume(
     context: &Context,
     service: &Service,
+    caller: &Caller,
     program: &Path,
     id: &str,
     fresh: bool,
 ) -> Result<Started, Refusal> {
-    let old = service.call::<op::RunShow>(&context.caller(), ById { id: id.to_owned() })?.run;
+    let old = service.call::<op::RunShow>(caller, ById { id: id.to_owned() })?.run;
     let id = old.id.clone().unwrap_or_default();
     let job = Job::read(&RunPlace::of(context, &id)?.job()).ok();
     let asked = Asked {
         agent: old.agent.clone(),
-        prompt: job.and_then(|job| job.asked),
+        prompt: match job.and_then(|job| job.asked) {
+            Some(asked) => Some(asked),
+            None => elsewhere::words(context, service, &old.prompt_sha256)?,
+        },
         task: old.task.clone(),
         branch: old.branch.clone(),
         base: old.base.clone(),
@@ -81,11 +86,12 @@ pub fn resume(
         meta: old.meta.clone(),
         driver: Some(old.driver.clone()),
         model: old.model,
+        labels: old.labels,
         resumed_from: Some(id),
         fresh,
         ..Asked::default()
     };
-    start(context, service, program, &asked)
+    start(context, service, caller, program, &asked)
 }
 
 /// Sees what a run left that goes on. One that succeeded or lives does not, nor one whose commits are gone.
@@ -105,7 +111,10 @@ pub(crate) fn taken_up(
             .detail("run", id.as_str())
             .detail("state", old.state.as_str()));
     }
-    if let Some(sha) = diverged(context, &old) {
+    // What a lost host had not pushed yet is done again.
+    let was_elsewhere =
+        old.state == RunState::Lost && !old.labels.is_empty() && !is_here(context, &id)?;
+    if let Some(sha) = diverged(context, &old).filter(|_| !was_elsewhere) {
         let branch = old.branch.clone().unwrap_or_default();
         let message = format!("{id} made the commit {sha}, which is not on {branch} any more");
         return Err(Refusal::new(Code::InvalidTransition, message)
@@ -159,6 +168,11 @@ fn header(context: &Context, service: &Service, old: &RunView) -> Result<String,
             completed.push(done);
         }
     }
+    let git = Git::at(&context.root.dir);
+    let is_there = |sha: &String| git.commit(sha).is_some();
+    if !old.labels.is_empty() {
+        completed.retain(|done| done.commit.as_ref().is_none_or(is_there));
+    }
     let failed_at = crash::next_of_plan(&completed)
         .or_else(|| old.task.clone())
         .unwrap_or_else(|| "the beginning".to_owned());
@@ -170,8 +184,11 @@ fn header(context: &Context, service: &Service, old: &RunView) -> Result<String,
         completed.iter().any(of)
     };
     let commits = chain.iter().rev().flat_map(|run| &run.milestones);
-    let unnamed: Vec<&str> =
-        commits.map(|made| made.sha.as_str()).filter(|sha| !named(sha)).collect();
+    let unnamed: Vec<&str> = commits
+        .filter(|made| is_there(&made.sha))
+        .map(|made| made.sha.as_str())
+        .filter(|sha| !named(sha))
+        .collect();
     let previous_run = old.id.clone().unwrap_or_default();
     let mut text = render(
         &Resumption {

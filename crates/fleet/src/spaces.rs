@@ -1,7 +1,7 @@
 //! The work trees that runs have left on this host: which there are, and which can go without losing anything.
 
 use crate::place::home;
-use comity_api::{ById, RunFilter, op};
+use comity_api::{ById, RunFilter, SpaceView, op};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
@@ -9,36 +9,15 @@ use comity_core::view::RunView;
 use comity_engine::{Caller, Service};
 use comity_guard::git::{Git, NewFiles, WorkTree, snapshot};
 use comity_project::Context;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SpacesAnswer {
-    pub workspaces: Vec<SpaceView>,
-}
-
-/// A work tree of runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SpaceView {
-    pub path: String,
-    pub host: Option<String>,
-    pub task: Option<String>,
-    pub branch: Option<String>,
-    /// The last run in it.
-    pub run: Option<String>,
-    /// Something in it is not committed.
-    pub dirty: bool,
-    /// The last snapshot of it.
-    pub wip: Option<String>,
-    pub removable: bool,
-    /// Why it stays.
-    pub why: Option<String>,
-}
-
 /// Lists the work trees, by name.
-pub fn list(context: &Context, service: &Service) -> Result<Vec<SpaceView>, Refusal> {
-    let caller = context.caller();
-    let runs = runs(service, &caller)?;
+pub fn list(
+    context: &Context,
+    service: &Service,
+    caller: &Caller,
+) -> Result<Vec<SpaceView>, Refusal> {
+    let runs = runs(service, caller)?;
     let mut found = Vec::new();
     for tree in trees(context)? {
         found.push(seen(&tree, &runs));
@@ -102,12 +81,17 @@ fn last_run<'r>(path: &str, runs: &'r [RunView]) -> Option<&'r RunView> {
 }
 
 /// Removes a work tree that is named by its path, its run or its task. What is in it is kept under refs of the run first.
-pub fn remove(context: &Context, service: &Service, name: &str) -> Result<SpaceView, Refusal> {
+pub fn remove(
+    context: &Context,
+    service: &Service,
+    caller: &Caller,
+    name: &str,
+) -> Result<SpaceView, Refusal> {
     let is_it = |space: &SpaceView| {
         let named = [Some(&space.path), space.run.as_ref(), space.task.as_ref()];
         named.into_iter().flatten().any(|known| known == name)
     };
-    let space = list(context, service)?.into_iter().find(is_it).ok_or_else(|| {
+    let space = list(context, service, caller)?.into_iter().find(is_it).ok_or_else(|| {
         Refusal::new(Code::NotFound, format!("there is no work tree {name:?} of a run here"))
             .hint("name a path, a run or a task of the list of work trees")
     })?;
@@ -119,17 +103,17 @@ pub fn remove(context: &Context, service: &Service, name: &str) -> Result<SpaceV
 pub fn collect(
     context: &Context,
     service: &Service,
+    caller: &Caller,
     older: Millis,
     now: Timestamp,
 ) -> Result<Vec<SpaceView>, Refusal> {
-    let caller = context.caller();
-    let runs = runs(service, &caller)?;
+    let runs = runs(service, caller)?;
     let mut gone = Vec::new();
-    for space in list(context, service)?.into_iter().filter(|space| space.removable) {
+    for space in list(context, service, caller)?.into_iter().filter(|space| space.removable) {
         let ended = last_run(&space.path, &runs).and_then(|run| run.ended_at);
         let is_old = ended.is_some_and(|ended| now.since(ended) >= older);
         let Some(id) = space.task.clone().filter(|_| is_old) else { continue };
-        let task = service.call::<op::TaskShow>(&caller, ById { id })?.task;
+        let task = service.call::<op::TaskShow>(caller, ById { id })?.task;
         if task.status.is_finished() {
             take_away(context, &space)?;
             gone.push(space);

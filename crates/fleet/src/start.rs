@@ -1,6 +1,7 @@
 //! Starting a run: the dispatch first, then the keeper that takes it.
 
-use crate::agents::{self, Agent};
+use crate::agents;
+use crate::elsewhere;
 use crate::keeper::{Job, WORD};
 use crate::launch;
 use crate::place::{RunPlace, failed};
@@ -9,7 +10,7 @@ use crate::prompt::{self, Told};
 use crate::resume::{self, Resumed};
 use crate::sandbox;
 use crate::workspace::base_commit;
-use comity_api::{ById, ListMemories, RunAnswer, op};
+use comity_api::{AgentDefinition, ById, ListMemories, RunAnswer, StartRun, op};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
 use comity_core::money::Usd;
@@ -37,6 +38,10 @@ pub struct Asked {
     pub model: Option<String>,
     pub budget: Option<Usd>,
     pub max_turns: Option<u32>,
+    /// What a worker must offer to take it; without any, those of the settings count.
+    pub labels: Vec<String>,
+    /// The task to be made where none is named, in other words than the prompt.
+    pub new_task: Option<Box<NewTask>>,
     /// The run that starts it.
     pub parent: Option<String>,
     /// Whether the agent of a run that goes on begins a new session in any case.
@@ -61,6 +66,31 @@ pub struct By {
     pub answers: Option<String>,
 }
 
+impl From<StartRun> for Asked {
+    fn from(wanted: StartRun) -> Asked {
+        let StartRun {
+            agent, prompt, task, branch, base, stage, meta, driver, model, budget, ..
+        } = wanted;
+        let StartRun { max_turns, labels, skip_design, .. } = wanted;
+        Asked {
+            agent,
+            prompt,
+            task,
+            branch,
+            base,
+            stage,
+            meta,
+            driver,
+            model,
+            budget,
+            max_turns,
+            labels,
+            skip_design,
+            ..Asked::default()
+        }
+    }
+}
+
 impl std::fmt::Debug for By {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("By").field("step", &self.step).field("key", &self.key).finish()
@@ -81,33 +111,84 @@ impl By {
 
 pub struct Started {
     pub run: RunView,
-    pub place: RunPlace,
-    /// The process of its keeper.
-    pub pid: u32,
+    /// The process of its keeper; none where a worker takes it.
+    pub pid: Option<u32>,
 }
 
+/// Says in the facts of a run how many turns its agent may take, where another host starts it.
+pub(crate) const MAX_TURNS: &str = "maxTurns";
 /// Longest title that is made of a prompt, in characters.
 const TITLE_CHARS_MAX: usize = 100;
 /// Characters of the mark around texts of others.
 const MARK_CHARS: usize = 16;
 
+/// What a run is made of, before it is dispatched.
+pub(crate) struct Plan {
+    pub(crate) agent: AgentDefinition,
+    pub(crate) driver: Driver,
+    caller: Caller,
+    resumed: Option<Resumed>,
+    new: NewRun,
+}
+
 /// Dispatches a run and starts its keeper, which is `program` again.
 pub fn start(
     context: &Context,
     service: &Service,
+    caller: &Caller,
     program: &Path,
     asked: &Asked,
 ) -> Result<Started, Refusal> {
+    let Plan { agent, driver, caller, resumed, new } = plan(context, service, caller, asked)?;
+    let elsewhere = !new.labels.is_empty();
+    if elsewhere {
+        elsewhere::keep_words(context, service, &new.prompt_sha256, asked.prompt.as_deref())?;
+    }
+    let (asks, command) = match &asked.by {
+        Some(by) => by.command(new),
+        None => (caller.clone(), Command::RunDispatch(Box::new(new))),
+    };
+    let run = service.run_command::<RunAnswer>(&asks, command)?.run;
+    let resumed = resumed.as_ref();
+    let about = About { agent: &agent, driver: &driver, asked, resumed, worker: None };
+    let started = if elsewhere {
+        elsewhere::publish(context, &run).map(|()| None)
+    } else {
+        let kept = prepare(context, service, &caller, &run, &about);
+        kept.and_then(|place| keep(context, program, &place)).map(Some)
+    };
+    match started {
+        Ok(pid) => Ok(Started { run, pid }),
+        Err(refusal) => {
+            give_up(service, &caller, &run, &refusal);
+            Err(refusal)
+        }
+    }
+}
+
+/// Says what a run would be, and refuses what could not be started.
+pub(crate) fn plan(
+    context: &Context,
+    service: &Service,
+    caller: &Caller,
+    asked: &Asked,
+) -> Result<Plan, Refusal> {
     let agent = agents::find(&context.root.dir, &asked.agent)?;
     let settings = context.config.agent(&agent.name)?;
     let named = asked.driver.as_ref().or(agent.driver.as_ref()).or(settings.driver.as_ref());
     let driver = driver(context, named)?;
     let model = asked.model.clone().or(settings.model.clone()).or(agent.model.clone());
-    can_start(context, &driver, &settings, model.as_deref())?;
-    let walls = sandbox::walls(context)?.kind;
+    let labels = if asked.labels.is_empty() { &settings.labels } else { &asked.labels };
+    // What another host lets start is for that host to say.
+    let sandbox = if labels.is_empty() {
+        can_start(context, &driver, &settings, model.as_deref())?;
+        Some(sandbox::walls(context)?.kind.as_str().to_owned())
+    } else {
+        None
+    };
     let caller = match &asked.by {
         Some(by) => Caller { fence: None, key: None, ..by.caller.clone() },
-        None => context.caller(),
+        None => caller.clone(),
     };
     let resumed = match &asked.resumed_from {
         Some(id) => Some(resume::taken_up(context, service, &caller, id, asked.fresh)?),
@@ -118,14 +199,25 @@ pub fn start(
         None => None,
     };
     let stage = asked.stage.unwrap_or(agent.stage);
-    known.as_ref().map_or(Ok(()), |task| prompt::complete(stage, task))?;
+    if let Some(task) = &known {
+        elsewhere::catch_up(context, service, &caller, Some(&task.id))?;
+        prompt::complete(stage, task)?;
+    }
     // A review is about what was handed in.
     let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
     let handed_in = handed_in.and_then(|task| task.commit.clone());
     let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
     let answers = asked.by.as_ref().and_then(|by| by.answers.clone());
-    let new_task =
-        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref(), answers)).transpose()?;
+    let new_task = match (&known, &asked.new_task) {
+        (Some(_), _) => None,
+        (None, Some(new)) => Some(new.clone()),
+        (None, None) => Some(new_task(&agent, asked.prompt.as_deref(), answers)?),
+    };
+    let words = asked.prompt.as_deref().unwrap_or_default();
+    let mut meta = resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta));
+    if let (Some(turns), false) = (asked.max_turns, labels.is_empty()) {
+        meta.insert(MAX_TURNS.to_owned(), turns.into());
+    }
     let new = NewRun {
         agent: agent.name.clone(),
         task: known.as_ref().map(|task| task.id.clone()),
@@ -136,40 +228,22 @@ pub fn start(
         model,
         branch: asked.branch.clone(),
         base: Some(base),
-        meta: resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta)),
-        prompt_sha256: Hash::of(asked.prompt.as_deref().unwrap_or_default().as_bytes()).to_string(),
-        prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
-        sandbox: Some(walls.as_str().to_owned()),
-        labels: Vec::new(),
+        meta,
+        prompt_sha256: Hash::of(words.as_bytes()).to_string(),
+        prompt_bytes: words.len() as u64,
+        sandbox,
+        labels: labels.clone(),
         resumed_from: resumed.as_ref().map(|resumed| resumed.from.clone()),
         parent: asked.parent.clone(),
         rule: None,
         max_cost: asked.budget.or(settings.max_cost).or(agent.max_cost),
         skip_design: asked.skip_design.clone(),
     };
-    let (asks, command) = match &asked.by {
-        Some(by) => by.command(new),
-        None => (caller.clone(), Command::RunDispatch(Box::new(new))),
-    };
-    let dispatched = service.run_command::<RunAnswer>(&asks, command)?;
-    let run = dispatched.run;
-    let about = About { agent: &agent, driver: &driver, asked, resumed: resumed.as_ref() };
-    let kept = prepare(context, service, &caller, &run, &about);
-    let started = kept.and_then(|place| {
-        let pid = keep(context, program, &place)?;
-        Ok((place, pid))
-    });
-    match started {
-        Ok((place, pid)) => Ok(Started { run, place, pid }),
-        Err(refusal) => {
-            give_up(service, &caller, &run, &refusal);
-            Err(refusal)
-        }
-    }
+    Ok(Plan { agent, driver, caller, resumed, new })
 }
 
 /// Refuses, before anything is reserved, what could not be started or paid for.
-fn can_start(
+pub(crate) fn can_start(
     context: &Context,
     driver: &Driver,
     settings: &AgentSettings,
@@ -205,7 +279,7 @@ pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Resul
     process::start_keeper(program, WORD, &job, &context.root.dir, &log)
 }
 
-fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
+pub(crate) fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
     let all = context.config.drivers()?;
     let names = || all.iter().map(|driver| driver.name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(name) = named else {
@@ -224,7 +298,7 @@ fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> 
 
 /// Makes the task of a run that names none.
 fn new_task(
-    agent: &Agent,
+    agent: &AgentDefinition,
     prompt: Option<&str>,
     answers: Option<String>,
 ) -> Result<Box<NewTask>, Refusal> {
@@ -245,21 +319,23 @@ fn new_task(
 }
 
 /// What the files of a run are made of.
-struct About<'a> {
-    agent: &'a Agent,
-    driver: &'a Driver,
-    asked: &'a Asked,
-    resumed: Option<&'a Resumed>,
+pub(crate) struct About<'a> {
+    pub(crate) agent: &'a AgentDefinition,
+    pub(crate) driver: &'a Driver,
+    pub(crate) asked: &'a Asked,
+    pub(crate) resumed: Option<&'a Resumed>,
+    /// The worker that has it, where another host asked for it.
+    pub(crate) worker: Option<String>,
 }
 
-fn prepare(
+pub(crate) fn prepare(
     context: &Context,
     service: &Service,
     caller: &Caller,
     run: &RunView,
     about: &About<'_>,
 ) -> Result<RunPlace, Refusal> {
-    let About { agent, driver, asked, resumed } = *about;
+    let About { agent, driver, asked, resumed, worker } = about;
     let id = run.id.clone().unwrap_or_default();
     let task = run.task.clone().unwrap_or_default();
     let place = RunPlace::of(context, &id)?;
@@ -301,7 +377,8 @@ fn prepare(
         max_turns: asked.max_turns.or(agent.max_turns),
         resume: resumed.and_then(|resumed| resumed.session.clone()),
         asked: asked.prompt.clone(),
-        agent: agent.clone(),
+        agent: (*agent).clone(),
+        worker: worker.clone(),
     };
     let json = serde_json::to_vec_pretty(&job)
         .map_err(|error| Refusal::new(Code::Internal, format!("a job: {error}")))?;

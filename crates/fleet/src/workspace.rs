@@ -7,10 +7,10 @@ use comity_guard::git::{Git, snapshot};
 use comity_project::Context;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The work tree of a run. It is this run's alone while this lives.
-pub(crate) struct Workspace {
+pub struct Workspace {
     pub(crate) tree: PathBuf,
     /// The directory of the project's repository.
     common: PathBuf,
@@ -39,9 +39,27 @@ fn plain(branch: &str) -> String {
         .collect()
 }
 
+/// How deep a repository is looked through for locks: refs are called like branches.
+const REFS_DEPTH: usize = 8;
+
+/// Removes the locks that a git left which was killed. Nobody else is at work here, so each of them is one of those.
+fn remove_locks(dir: &Path, depth: usize) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        let is_dir = kind.is_ok_and(|kind| kind.is_dir());
+        let has_refs = entry.file_name() == "refs" || dir.file_name().is_none_or(|n| n != ".git");
+        if is_dir && has_refs && depth > 0 {
+            remove_locks(&path, depth - 1);
+        } else if !is_dir && path.extension().is_some_and(|extension| extension == "lock") {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 impl Workspace {
     /// Makes the work tree of a run, or goes on with the one that an earlier run of the task left.
-    pub(crate) fn make(
+    pub fn make(
         context: &Context,
         run: &str,
         task: &str,
@@ -67,9 +85,14 @@ impl Workspace {
         if !space.tree.join(".git").is_dir() {
             space.create(context, base)?;
         }
+        remove_locks(&space.tree.join(".git"), REFS_DEPTH);
         space.follow(context);
         space.began = space.head();
         Ok(space)
+    }
+
+    pub fn tree(&self) -> &Path {
+        &self.tree
     }
 
     /// Brings what happened in the project since into the work tree: the base branch as that of a remote, so that what is
@@ -162,6 +185,16 @@ impl Workspace {
         Ok(())
     }
 
+    /// Goes on with the files that a run left which worked elsewhere, where nothing was committed after them.
+    pub(crate) fn take_over(&self, run: &str) {
+        let Some(git) = self.plain().filter(|_| self.is_clean()) else { return };
+        let root = Git::at(&self.common);
+        let Some(wip) = root.commit(&format!("refs/comity/run/{run}/wip")) else { return };
+        if self.head().is_some() && root.commit(&format!("{wip}^")) == self.head() {
+            does(&git, &["restore", "--source", &wip, "--worktree", "--", "."]);
+        }
+    }
+
     fn base_branches(&self, context: &Context, root: &Git) -> Vec<String> {
         let set = context.config.base_branch().map(str::to_owned);
         let known = ["main", "master"].map(str::to_owned);
@@ -187,7 +220,7 @@ impl Workspace {
     }
 
     /// Keeps the files as they are now reachable in the work tree's repository. Tells whether something changed.
-    pub(crate) fn snapshot(&mut self) -> bool {
+    pub fn snapshot(&mut self) -> bool {
         let Ok(commit) = snapshot(&self.tree, &self.run) else { return false };
         if self.wip.as_ref() == Some(&commit) {
             return false;
@@ -205,6 +238,14 @@ impl Workspace {
     /// Brings what the run did into the project's repository: its head and its last snapshot under refs of the run, and its
     /// branch where that only moves it forward and nobody has it checked out.
     pub(crate) fn bring_home(&self) -> Result<Option<String>, Refusal> {
+        self.keep_at_home()?;
+        let root = Git::at(&self.common);
+        let new = root.commit(&format!("refs/comity/run/{}/head", self.run));
+        Ok(new.and_then(|new| forward(&root, &self.branch, &new)))
+    }
+
+    /// Brings the head and the last snapshot of the run into the project's repository, under refs of the run.
+    pub(crate) fn keep_at_home(&self) -> Result<(), Refusal> {
         let root = Git::at(&self.common).with("GIT_ALLOW_PROTOCOL", "file");
         let run = &self.run;
         let tree = self.tree.to_string_lossy();
@@ -219,32 +260,30 @@ impl Workspace {
         if !does(&root, &args) {
             return Err(could_not("bring the work of the run into the project's repository"));
         }
-        Ok(self.move_branch(&root))
+        Ok(())
     }
+}
 
-    /// Says why the branch of the project was not moved.
-    fn move_branch(&self, root: &Git) -> Option<String> {
-        let new = root.commit(&format!("refs/comity/run/{}/head", self.run))?;
-        let name = format!("refs/heads/{}", self.branch);
-        let old = root.commit(&name);
-        if old.as_ref() == Some(&new) {
-            return None;
-        }
-        let listed = root.output(&["worktree", "list", "--porcelain"]);
-        let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        if listed.unwrap_or_default().lines().any(|line| line == format!("branch {name}")) {
-            return Some(format!("{} is checked out and was not moved", self.branch));
-        }
-        let forward = old
-            .as_deref()
-            .is_none_or(|old| does(root, &["merge-base", "--is-ancestor", old, &new]));
-        let none = "0".repeat(new.len());
-        let was = old.as_deref().unwrap_or(&none);
-        if !forward || !does(root, &["update-ref", &name, &new, was]) {
-            return Some(format!("{} has other commits and was not moved", self.branch));
-        }
-        None
+/// Moves a branch of the project forward. Says why it was not moved.
+pub(crate) fn forward(root: &Git, branch: &str, new: &str) -> Option<String> {
+    let name = format!("refs/heads/{branch}");
+    let old = root.commit(&name);
+    if old.as_deref() == Some(new) {
+        return None;
     }
+    let listed = root.output(&["worktree", "list", "--porcelain"]);
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if listed.unwrap_or_default().lines().any(|line| line == format!("branch {name}")) {
+        return Some(format!("{branch} is checked out and was not moved"));
+    }
+    let forward =
+        old.as_deref().is_none_or(|old| does(root, &["merge-base", "--is-ancestor", old, new]));
+    let none = "0".repeat(new.len());
+    let was = old.as_deref().unwrap_or(&none);
+    if !forward || !does(root, &["update-ref", &name, new, was]) {
+        return Some(format!("{branch} has other commits and was not moved"));
+    }
+    None
 }
 
 /// Returns the commit that a run begins with: what the caller named, else the tip of the base branch.

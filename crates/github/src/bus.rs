@@ -62,6 +62,14 @@ impl IssueKey {
         is_repository(repository).then(|| IssueKey { repository: repository.to_owned(), number })
     }
 
+    /// Reads the address of an issue at GitHub's API.
+    pub(crate) fn of_url(url: &str) -> Option<IssueKey> {
+        let (place, number) = url.rsplit_once("/issues/")?;
+        let mut parts = place.rsplit('/');
+        let (name, owner) = (parts.next()?, parts.next()?);
+        IssueKey::parse(&format!("{owner}/{name}#{number}"), "")
+    }
+
     pub(crate) fn link(&self, home: &str) -> String {
         if self.repository == home { self.number.to_string() } else { self.to_string() }
     }
@@ -93,6 +101,8 @@ pub(crate) struct Bus {
     pub(crate) engine: String,
     pub(crate) report: GithubSync,
     pub(crate) dry_run: bool,
+    /// The words of a board as it spells them.
+    pub(crate) spelled: Option<Dialect>,
     ledger_key: String,
 }
 
@@ -132,6 +142,7 @@ impl Bus {
             engine: text::short(&engine).to_owned(),
             report,
             dry_run,
+            spelled: None,
             ledger_key: String::new(),
         };
         bus.meet(&format!("login/{}/{mark}", bus.settings.api_url))?;
@@ -193,7 +204,9 @@ impl Bus {
     }
 
     pub(crate) fn dialect(&self, repository: &str) -> Dialect {
-        self.settings.dialect(repository).clone()
+        let dialect = self.settings.dialect(repository);
+        let spelled = self.spelled.as_ref().filter(|spelled| spelled.name() == dialect.name());
+        spelled.unwrap_or(dialect).clone()
     }
 
     pub(crate) fn finding(
@@ -228,7 +241,7 @@ impl Bus {
         };
         let mut level = self.level(repository, login)?;
         // Where a person lends the account, only people whom the settings name judge work.
-        if self.settings.account == Account::Person && listed.is_none() {
+        if self.lends_an_account() && listed.is_none() {
             level = level.min(Level::Triage);
         }
         Ok((level >= Level::Triage).then(|| Who {
@@ -236,6 +249,13 @@ impl Bus {
             actor,
             level: Some(level),
         }))
+    }
+
+    /// Tells whether a person shares the account, or stands for the agents as who is assigned.
+    fn lends_an_account(&self) -> bool {
+        let assigned = self.settings.assignee.as_deref().filter(|login| !self.is_own(login));
+        let is_agent = |login: &str| self.settings.agents.contains_key(&login.to_ascii_lowercase());
+        self.settings.account == Account::Person || assigned.is_some_and(|login| !is_agent(login))
     }
 
     pub(crate) fn level(&mut self, repository: &str, login: &str) -> Result<Level, Trouble> {
@@ -316,6 +336,11 @@ impl Bus {
     pub(crate) fn task(&self, id: &str) -> Option<Task> {
         let caller = Caller::new(AgentId::github(), self.context.repo.clone());
         self.service.task(&caller, id).ok()
+    }
+
+    /// Names this moment of the log, for what may happen again later.
+    pub(crate) fn stamp(&self) -> String {
+        self.service.log_head().map(|head| head.seq.to_string()).unwrap_or_default()
     }
 
     /// Tells whether something waits to be sent that can be.

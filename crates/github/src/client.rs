@@ -39,6 +39,8 @@ pub enum Trouble {
     /// Nobody knows whether it was done.
     Unknown(String),
     Unauthorized(String),
+    /// This GitHub, or this board, does not have what is needed.
+    Unsupported(String),
     /// GitHub says no.
     Status {
         status: u16,
@@ -60,6 +62,7 @@ impl Trouble {
             Trouble::Unauthorized(why) => {
                 Refusal::new(Code::GithubUnauthorized, format!("GitHub refuses the token: {why}"))
             }
+            Trouble::Unsupported(why) => Refusal::new(Code::GithubUnsupported, why),
             Trouble::Status { status: 403, message, wants } => {
                 let wants = wants.as_deref().unwrap_or("no permission by name");
                 let text = format!("GitHub refuses: {message} (it asks for {wants})");
@@ -73,6 +76,11 @@ impl Trouble {
 
     pub fn is_gone(&self) -> bool {
         matches!(self, Trouble::Status { status: 404 | 410, .. })
+    }
+
+    /// Tells whether what was asked for is somewhere else, or nowhere.
+    pub fn is_away(&self) -> bool {
+        self.is_gone() || matches!(self, Trouble::Status { status: 301 | 302 | 307 | 308, .. })
     }
 }
 
@@ -180,7 +188,7 @@ impl Client {
     fn ask(&mut self, url: &str, etag: Option<&str>) -> Result<Answer, Trouble> {
         let wait = self.ledger.wait_to_read(now());
         sleep(wait)?;
-        let mut asked = 0;
+        let (mut asked, mut is_renewed) = (0, false);
         loop {
             asked += 1;
             let token = self.authorization()?;
@@ -193,6 +201,10 @@ impl Client {
             let got = request.call().map_err(|error| error.to_string());
             match got.and_then(|response| self.read(response)) {
                 Ok(answer) if answer.status >= 500 && asked < ASKED_MAX => {}
+                Ok(answer) if answer.status == 401 && !is_renewed && self.drop_token() => {
+                    is_renewed = true;
+                    continue;
+                }
                 Ok(answer) => {
                     self.counts.not_modified += u64::from(answer.is_unchanged());
                     return self.judged(answer);
@@ -246,36 +258,58 @@ impl Client {
             return Err(Trouble::Unknown("BUG: a dry run does not write".to_owned()));
         }
         sleep(self.ledger.wait(now(), self.pace, creates))?;
-        let token = self.authorization()?;
         let url = self.url(path);
         let text = body.map(ToString::to_string);
+        let mut answer = self.write(method, &url, text.as_deref(), creates)?;
+        // What was refused was not done: the token of an installation may have ended early.
+        if answer.status == 401 && self.drop_token() {
+            answer = self.write(method, &url, text.as_deref(), creates)?;
+        }
+        if answer.status >= 500 {
+            return Err(Trouble::Unknown(format!("GitHub answers {}", answer.status)));
+        }
+        checked(self.judged(answer)?)
+    }
+
+    fn write(
+        &mut self,
+        method: Method,
+        url: &str,
+        text: Option<&str>,
+        creates: bool,
+    ) -> Result<Answer, Trouble> {
+        let token = self.authorization()?;
         let answered = match method {
             Method::Delete => {
-                let request = headers(self.agent.delete(&url).header("authorization", &token));
-                match &text {
+                let request = headers(self.agent.delete(url).header("authorization", &token));
+                match text {
                     Some(text) => request.force_send_body().send(text.as_bytes()),
                     None => request.call(),
                 }
             }
             Method::Post | Method::Patch => {
                 let request = match method {
-                    Method::Post => self.agent.post(&url),
-                    Method::Patch | Method::Delete => self.agent.patch(&url),
+                    Method::Post => self.agent.post(url),
+                    Method::Patch | Method::Delete => self.agent.patch(url),
                 };
                 let request = headers(request.header("authorization", &token));
                 request
                     .header("content-type", "application/json")
-                    .send(text.as_deref().unwrap_or("{}").as_bytes())
+                    .send(text.unwrap_or("{}").as_bytes())
             }
         };
         self.counts.writes += 1;
         self.ledger.wrote(now(), creates);
         let read = answered.map_err(|error| error.to_string()).and_then(|got| self.read(got));
-        let answer = read.map_err(Trouble::Unknown)?;
-        if answer.status >= 500 {
-            return Err(Trouble::Unknown(format!("GitHub answers {}", answer.status)));
+        read.map_err(Trouble::Unknown)
+    }
+
+    /// Gives up the token of an installation; whether there was one that a new one can replace.
+    fn drop_token(&mut self) -> bool {
+        match &mut self.token {
+            Token::App(app) => app.token.take().is_some(),
+            Token::Fixed(_) => false,
         }
-        checked(self.judged(answer)?)
     }
 
     /// Tells a limit and a bad token from every other answer.
@@ -296,9 +330,7 @@ impl Client {
                 Err(Trouble::Wait(self.ledger.wait_to_read(now())))
             }
             401 => {
-                if let Token::App(app) = &mut self.token {
-                    app.token = None;
-                }
+                self.drop_token();
                 Err(Trouble::Unauthorized(message))
             }
             _ => {
@@ -369,6 +401,10 @@ impl Client {
             headers(self.agent.post(&url).header("authorization", format!("Bearer {jwt}")));
         let got = request.send(&b"{}"[..]).map_err(|error| Trouble::Unknown(error.to_string()))?;
         let answer = self.read(got).map_err(Trouble::Unknown)?;
+        if matches!(answer.status, 401 | 404) {
+            let why = format!("no token for installation {installation}: {}", said(&answer.body));
+            return Err(Trouble::Unauthorized(why));
+        }
         let answer = checked(answer)?;
         let token = answer.body["token"].as_str().unwrap_or_default().to_owned();
         let until = answer.body["expires_at"].as_str().and_then(model::time);
@@ -388,7 +424,11 @@ impl Client {
             self.agent.get(self.url(path)).header("authorization", format!("Bearer {jwt}"));
         self.counts.reads += 1;
         let got = headers(request).call().map_err(|error| Trouble::Unknown(error.to_string()))?;
-        checked(self.read(got).map_err(Trouble::Unknown)?)
+        let answer = self.read(got).map_err(Trouble::Unknown)?;
+        if answer.status == 401 {
+            return Err(Trouble::Unauthorized(said(&answer.body)));
+        }
+        checked(answer)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::bus::{Bus, Github};
 use crate::client::now;
-use crate::model::{self, Hook, Label};
+use crate::model::{self, Delivery, Hook, Label};
 use crate::setup::wanted;
 use comity_api::{GithubCheck, GithubChecks};
 use comity_core::outside::Level;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_protocol::labels::Carrier;
 
@@ -22,8 +22,8 @@ pub(crate) fn doctor(github: &Github) -> Result<GithubChecks, Refusal> {
     let mut bus = match github.bus(true) {
         Ok(bus) => bus,
         Err(refusal) => {
-            let hint = refusal.next_step().to_string();
-            let checks = vec![check("token", "failed", refusal.message, Some(&hint))];
+            let hint = next_step(refusal.code);
+            let checks = vec![check("token", "failed", refusal.message, hint)];
             return Ok(GithubChecks { checks });
         }
     };
@@ -33,6 +33,18 @@ pub(crate) fn doctor(github: &Github) -> Result<GithubChecks, Refusal> {
     checks.extend(labels(&mut bus));
     checks.extend(hooks(&mut bus));
     Ok(GithubChecks { checks })
+}
+
+fn next_step(code: Code) -> Option<&'static str> {
+    if code == Code::GithubUnauthorized {
+        Some("set GH_TOKEN to a token that GitHub knows, or log in with GitHub's own command line")
+    } else if code == Code::GithubUnreachable {
+        Some("check the network, and github.api_url in the settings")
+    } else if code == Code::Untrusted {
+        Some("look at the value in the settings, and trust it if you know it")
+    } else {
+        Some("name the repository in the settings, key github.repository, as OWNER/NAME")
+    }
 }
 
 fn repository(bus: &mut Bus) -> Vec<GithubCheck> {
@@ -50,6 +62,7 @@ fn repository(bus: &mut Bus) -> Vec<GithubCheck> {
         }
     };
     let mut checks = vec![check("repository", "ok", format!("{home} answers"), None)];
+    checks.extend(scopes(answer.scopes.as_deref()));
     if let Some(date) = answer.date {
         let apart = Millis::from_ms((now().ms() - date.ms()).abs());
         let (state, hint) = match apart > CLOCKS_MAX {
@@ -73,6 +86,21 @@ fn repository(bus: &mut Bus) -> Vec<GithubCheck> {
         checks.push(check("rights", state, text, hint));
     }
     checks
+}
+
+/// A classic token names its scopes; others have permissions, which GitHub names when one is missing.
+fn scopes(told: Option<&str>) -> Option<GithubCheck> {
+    let told = told?.trim();
+    if told.is_empty() {
+        return None;
+    }
+    let fits = told.split(',').any(|scope| ["repo", "public_repo"].contains(&scope.trim()));
+    Some(if fits {
+        check("scopes", "ok", format!("the token has the scopes {told}"), None)
+    } else {
+        let text = format!("the token has only the scopes {told}");
+        check("scopes", "failed", text, Some("make a token with the scope repo"))
+    })
 }
 
 fn labels(bus: &mut Bus) -> Option<GithubCheck> {
@@ -105,23 +133,35 @@ fn hooks(bus: &mut Bus) -> Option<GithubCheck> {
     if bus.settings.webhook_secret_env.is_empty() {
         return None;
     }
-    let answer = bus.client.list(&format!("/repos/{}/hooks?per_page=100", bus.home), None).ok()?;
+    let answer = match bus.client.list(&format!("/repos/{}/hooks?per_page=100", bus.home), None) {
+        Ok(answer) => answer,
+        Err(trouble) => {
+            let text = format!("cannot look at the hooks: {}", trouble.refusal().message);
+            let hint =
+                "only who administers the repository sees them; look at the deliveries on GitHub";
+            return Some(check("hooks", "warning", text, Some(hint)));
+        }
+    };
     let there: Vec<Hook> = model::list(&answer.body);
-    let broken: Vec<String> = there
-        .iter()
-        .filter(|hook| !hook.active || hook.last_response.code >= 400)
-        .map(|hook| {
-            format!(
-                "{} ({} {})",
-                hook.config.url, hook.last_response.code, hook.last_response.message
-            )
-        })
-        .collect();
+    let mut broken = Vec::new();
+    for hook in &there {
+        let url = &hook.config.url;
+        if !hook.active {
+            broken.push(format!("{url} is switched off"));
+        }
+        let path = format!("/repos/{}/hooks/{}/deliveries?per_page=50", bus.home, hook.id);
+        let told = bus.client.get(&path, None).map(|answer| answer.body).unwrap_or_default();
+        let told: Vec<Delivery> = model::list(&told);
+        let bad = told.iter().filter(|one| one.status_code >= 400 || one.status_code == 0).count();
+        if bad > 0 {
+            broken.push(format!("{url}: {bad} of the last {} deliveries failed", told.len()));
+        }
+    }
     Some(match (there.is_empty(), broken.is_empty()) {
         (true, _) => {
             check("hooks", "warning", "there is no hook".to_owned(), Some("let the setup make one"))
         }
-        (_, true) => check("hooks", "ok", format!("{} hooks deliver", there.len()), None),
+        (_, true) => check("hooks", "ok", format!("all hooks deliver ({})", there.len()), None),
         (_, false) => check(
             "hooks",
             "warning",
@@ -129,4 +169,17 @@ fn hooks(bus: &mut Bus) -> Option<GithubCheck> {
             Some("see the deliveries of the hook on GitHub"),
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_classic_token_needs_the_scope_for_repositories() {
+        let state = |told: Option<&str>| scopes(told).map(|check| check.state);
+        assert_eq!(state(Some("gist, repo")).as_deref(), Some("ok"));
+        assert_eq!(state(Some("gist")).as_deref(), Some("failed"));
+        assert_eq!((state(Some("")), state(None)), (None, None), "others name no scopes");
+    }
 }

@@ -35,6 +35,8 @@ pub struct Beside {
     pub result: Option<ResultContract>,
     /// The questions of the last block were answered since.
     pub resuming: bool,
+    /// The pull request that was opened for the work right after it was handed in.
+    pub opened: Option<String>,
     /// The directory of the user, which is nobody's business.
     pub home: Option<String>,
     pub attempts: u32,
@@ -63,8 +65,20 @@ pub fn said(stored: &Stored, event: &Event, dialect: &Dialect, beside: &Beside) 
             all
         }
         _ if from_there => Vec::new(),
-        Event::ReviewRequested(asked) if ace => said("done", opened(asked, dialect)),
-        Event::ReviewRequested(asked) => said("result", result(asked, beside)),
+        Event::ReviewRequested(asked) => said(if ace { "done" } else { "result" }, {
+            let pr = asked.pr.clone().or_else(|| beside.opened.clone());
+            let asked = ReviewRequested { pr, ..asked.clone() };
+            if ace { opened(&asked, dialect) } else { result(&asked, beside) }
+        }),
+        Event::TaskUpdated(changes) => match &changes.pr {
+            Some(pr) if ace => said("done", comment(&Comment::Done(Done::of(pr)))),
+            Some(pr) => {
+                let mut result = ResultContract { pr_url: Some(pr.clone()), ..told(beside) };
+                "success".clone_into(&mut result.status);
+                said("result", fenced(&result.render()))
+            }
+            None => Vec::new(),
+        },
         Event::StatusChanged(change) => status(stored, change, dialect, beside),
         Event::Released(released) => {
             let why = released.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
@@ -147,10 +161,9 @@ fn opened(asked: &ReviewRequested, dialect: &Dialect) -> String {
     format!("**Agent Complete**\n\n{branch}{commit}").trim_end().to_owned()
 }
 
-fn result(asked: &ReviewRequested, beside: &Beside) -> String {
+/// What is known of the work that was handed in.
+fn told(beside: &Beside) -> ResultContract {
     let mut result = beside.result.clone().unwrap_or_default();
-    "success".clone_into(&mut result.status);
-    result.pr_url = asked.pr.clone().or(result.pr_url);
     if result.files_modified.is_empty() {
         result.files_modified.clone_from(&beside.files);
     }
@@ -159,6 +172,13 @@ fn result(asked: &ReviewRequested, beside: &Beside) -> String {
         let more = report.as_deref().map(|report| format!(": {report}")).unwrap_or_default();
         result.test_results = Some(format!("{word} ({}){more}", tier.as_str()));
     }
+    result
+}
+
+fn result(asked: &ReviewRequested, beside: &Beside) -> String {
+    let mut result = told(beside);
+    "success".clone_into(&mut result.status);
+    result.pr_url = asked.pr.clone().or(result.pr_url);
     if result.pr_url.is_none() {
         for (key, value) in [("branch", &asked.branch), ("commit", &asked.commit)] {
             if let Some(value) = value {

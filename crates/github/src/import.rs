@@ -17,8 +17,13 @@ pub(crate) fn import(
     caller: &Caller,
     input: &ImportIssues,
 ) -> Result<GithubImport, Refusal> {
+    let state = input.state.as_deref().unwrap_or("open");
+    if !["open", "closed", "all"].contains(&state) {
+        return Err(Refusal::input(format!("the state {state:?} is not known"))
+            .hint("use open, closed or all"));
+    }
     let mut bus = github.bus(input.dry_run)?;
-    let issues = read(&mut bus, input)?;
+    let issues = read(&mut bus, input, state)?;
     let mut answer = GithubImport { dry_run: input.dry_run, ..GithubImport::default() };
     // Tasks that are linked already are known from the log.
     let linked = linked(&bus)?;
@@ -54,7 +59,7 @@ pub(crate) fn import(
     Ok(answer)
 }
 
-fn read(bus: &mut Bus, input: &ImportIssues) -> Result<Vec<Issue>, Refusal> {
+fn read(bus: &mut Bus, input: &ImportIssues, state: &str) -> Result<Vec<Issue>, Refusal> {
     if !input.issues.is_empty() {
         let mut issues = Vec::new();
         for number in &input.issues {
@@ -62,11 +67,6 @@ fn read(bus: &mut Bus, input: &ImportIssues) -> Result<Vec<Issue>, Refusal> {
             issues.push(model::one(&bus.client.get(&path, None)?.body));
         }
         return Ok(issues);
-    }
-    let state = input.state.as_deref().unwrap_or("open");
-    if !["open", "closed", "all"].contains(&state) {
-        return Err(Refusal::input(format!("the state {state:?} is not known"))
-            .hint("use open, closed or all"));
     }
     let label = input.label.as_deref().map(|label| format!("&labels={}", part(label)));
     let path = format!(

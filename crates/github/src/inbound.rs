@@ -5,10 +5,13 @@ use crate::rows::IssueRow;
 use comity_core::command::{ClaimWish, Command, Submission, TaskVerb};
 use comity_core::status::Status;
 use comity_core::time::Millis;
-use comity_protocol::labels::{Dialect, Issue, Mark, Outside, Wish};
+use comity_protocol::labels::{Carrier, Dialect, Issue, Mark, Outside, Wish};
 
 /// A person who takes a task on GitHub gives no sign of life here.
 const PERSON_TTL: Millis = Millis::from_secs(7 * 86_400);
+
+/// Somebody put an issue on a board, or moved it there. What to is not said.
+pub const BOARD_EVENTS: [&str; 2] = ["added_to_project_v2", "project_v2_item_status_changed"];
 
 /// What a difference between an issue and its task means.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +108,9 @@ impl Look<'_> {
             ("closed", Issue::Completed | Issue::NotPlanned) => true,
             ("reopened", Issue::Open) => should.issue != Issue::Open,
             ("labeled", _) => word.is_some_and(|word| word.eq_ignore_ascii_case(label)),
+            (kind, Issue::Open) if BOARD_EVENTS.contains(&kind) => {
+                self.dialect.carrier() == Carrier::Field
+            }
             ("unlabeled", _) => {
                 word.is_none() && !self.dialect.states_in(std::slice::from_ref(label)).is_empty()
             }

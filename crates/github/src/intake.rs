@@ -1,5 +1,6 @@
 //! An issue as a task. Pure.
 
+use crate::bus::IssueKey;
 use crate::desired::is_ace;
 use crate::model::Issue;
 use crate::text;
@@ -8,6 +9,7 @@ use comity_core::event::TaskUpdated;
 use comity_core::limits;
 use comity_core::role::Role;
 use comity_core::task::Deliverable;
+use comity_project::github::is_repository;
 use comity_protocol::contract::{self, Mode};
 use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::{self, TaskContract};
@@ -45,9 +47,13 @@ pub fn new_task(issue: &Issue, dialect: &Dialect) -> Result<NewTask, String> {
         constraints.allow_delete =
             list.iter().filter_map(|glob| glob.as_str().map(str::to_owned)).collect();
     }
+    let mut context = new.context.clone();
+    if let Some(repository) = hinted(issue, &labels).filter(|_| contract.repository().is_none()) {
+        context.insert("repository".to_owned(), repository.into());
+    }
     let labels = free(labels, dialect);
     let body = Some(body).filter(|body| body.len() <= BODY_BYTES_MAX);
-    Ok(NewTask { role, deliverable, constraints, labels, body, links: Vec::new(), ..new })
+    Ok(NewTask { context, role, deliverable, constraints, labels, body, links: Vec::new(), ..new })
 }
 
 /// Returns what a task is set to when the text of its issue changed.
@@ -76,6 +82,14 @@ fn bounded(text: &str) -> String {
     }
     let end = (0..=BODY_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     format!("{}\n\n(the rest of the issue, {} bytes, was left out)", &text[..end], text.len() - end)
+}
+
+/// Reads `repo:NAME` as a repository of the same owner.
+fn hinted(issue: &Issue, labels: &[String]) -> Option<String> {
+    let name = labels.iter().find_map(|label| label.strip_prefix("repo:"))?;
+    let at = IssueKey::of_url(&issue.url)?;
+    let owner = at.repository.split('/').next()?;
+    Some(format!("{owner}/{name}")).filter(|named| is_repository(named))
 }
 
 /// Labels that say neither state nor role.

@@ -6,12 +6,14 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod auth;
+mod board;
 mod bus;
-pub mod claims;
+mod claims;
 mod client;
 mod desired;
 mod doctor;
 mod effects;
+mod fenced;
 mod handlers;
 mod hook;
 mod import;
@@ -29,5 +31,6 @@ mod walk;
 mod watch;
 
 pub use bus::Github;
+pub use fenced::{choose, fenced};
 pub use handlers::register;
 pub use watch::{Tell, watch};

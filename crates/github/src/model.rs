@@ -39,6 +39,7 @@ lenient! {
         created_at: String,
         updated_at: String,
         html_url: String,
+        url: String,
         id: u64,
         pull_request: Option<Value>,
     }
@@ -74,11 +75,17 @@ lenient! {
     CheckRun { id: u64, name: String, status: String, conclusion: String, html_url: String, }
     Statuses { statuses: Vec<CommitStatus>, }
     CommitStatus { id: u64, context: String, state: String, target_url: String, }
+    Words { raw: String, }
+    FieldOption { id: String, name: Words, }
+    Field { id: u64, name: String, data_type: String, options: Vec<FieldOption>, }
+    FieldValue { name: Words, }
+    Shown { id: u64, value: FieldValue, }
+    Item { id: u64, content: Issue, fields: Vec<Shown>, }
     PullFile { filename: String, }
     Permission { permission: String, role_name: String, }
-    Hook { id: u64, active: bool, config: HookConfig, last_response: HookResponse, }
+    Hook { id: u64, active: bool, config: HookConfig, }
     HookConfig { url: String, }
-    HookResponse { code: u64, message: String, }
+    Delivery { status_code: u64, }
 }
 
 impl Issue {

@@ -1,23 +1,28 @@
 //! Tasks as issues, and submitted work as a pull request. Each is made once: what may be there is looked for first.
 
 use crate::bus::{Bus, Github, ISSUE, IssueKey, PROVIDER, label_body};
+use crate::claims;
 use crate::client::{Method, Trouble, part};
 use crate::desired::is_ace;
-use crate::model::{self, Issue, Pull};
+use crate::model::{self, Comment, Issue, Pull};
 use crate::text;
 use comity_api::{PublishAnswer, PublishTasks, PublishedTask, PullAnswer};
+use comity_core::chain::Stored;
 use comity_core::command::{Command, ConstraintChanges};
-use comity_core::event::TaskUpdated;
+use comity_core::event::{Event, TaskUpdated};
 use comity_core::hint::{op, say};
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_engine::Caller;
+use comity_guard::git::Git;
 use comity_project::github::is_repository;
-use comity_protocol::labels::Dialect;
-use comity_protocol::neomjs::{ResultContract, TaskContract, fenced};
+use comity_protocol::contract::{self, Mode};
+use comity_protocol::labels::{Carrier, Dialect};
+use comity_protocol::neomjs::{self, ResultContract, TaskContract, fenced};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Characters of a title that GitHub takes.
 const TITLE_CHARS_MAX: usize = 256;
@@ -33,14 +38,21 @@ pub(crate) fn publish(
     let _turn = crate::sync::Turn::take(github)?;
     let mut bus = github.bus(false)?;
     let mut answer = PublishAnswer::default();
+    let mut parts = Vec::new();
     for id in &input.ids {
         let task = bus.service.task(caller, id)?;
         let published = one(&mut bus, caller, &task, input)?;
         if let Some(epic) = input.epic {
             part_of(&mut bus, epic, &published)?;
+            let mark = mark(&bus, &made(&bus, &task)?).replace("/issue", "/part");
+            let line = format!("- {}: {}", published.issue, task.title);
+            parts.push((mark, line));
         }
         answer.published.push(published);
         bus.save()?;
+    }
+    if let Some(epic) = input.epic {
+        report(&mut bus, epic, parts)?;
     }
     Ok(answer)
 }
@@ -67,11 +79,9 @@ fn one(
         let issue: Issue = model::one(&bus.client.get(&key.path(), None)?.body);
         return Ok(found(&key, issue.html_url, "found"));
     }
-    let named = TaskContract::of_task(task);
-    let meant = task.context.get("repository").and_then(Value::as_str);
-    let meant = meant.or(named.repository()).filter(|name| is_repository(name));
-    let repository = input.to.clone().or(meant.map(str::to_owned)).unwrap_or_else(|| home.clone());
-    let mark = mark(bus, task)?;
+    let made = made(bus, task)?;
+    let repository = input.to.clone().or(meant_for(task, &made)).unwrap_or_else(|| home.clone());
+    let mark = mark(bus, &made);
     let (issue, state) = match find(bus, &repository, &mark)? {
         Some(issue) => (issue, "found"),
         None => (make(bus, task, &repository, &mark)?, "made"),
@@ -99,16 +109,32 @@ fn one(
     Ok(found(&key, issue.html_url, state))
 }
 
-/// Names the issue of a task by the event that made the task.
-fn mark(bus: &Bus, task: &Task) -> Result<String, Refusal> {
+/// Returns the repository that a task names, in its context or in the contract that it was made of.
+fn meant_for(task: &Task, made: &Stored) -> Option<String> {
+    let said = task.context.get("repository").and_then(Value::as_str).map(str::to_owned);
+    let contract = || {
+        let Ok(Event::TaskCreated(made)) = Event::decode(&made.event, made.body.as_deref()?) else {
+            return None;
+        };
+        let tree = contract::check(&made.body?, Some(&neomjs::TASK), Mode::Full).tree?;
+        TaskContract::of(&tree).repository().map(str::to_owned)
+    };
+    said.or_else(contract).filter(|name| is_repository(name))
+}
+
+/// Returns the event that made a task.
+fn made(bus: &Bus, task: &Task) -> Result<Stored, Refusal> {
     let id = TaskId::parse(task.id.as_str())?;
     let last = comity_core::ids::Seq(u64::MAX >> 1);
     let events = bus.service.log_of_task_before(&bus.context.repo, &id, last)?;
-    let made = events.iter().rev().find(|event| event.event == "task_created");
-    let made =
-        made.ok_or_else(|| Refusal::new(Code::Internal, "a task without its first event"))?;
+    let made = events.into_iter().rev().find(|event| event.event == "task_created");
+    made.ok_or_else(|| Refusal::new(Code::Internal, "a task without its first event"))
+}
+
+/// Names the issue of a task by the event that made the task.
+fn mark(bus: &Bus, made: &Stored) -> String {
     let hash = made.hash.to_string();
-    Ok(format!("{}/{}.{}/issue", bus.engine, made.seq, &hash[..6]))
+    format!("{}/{}.{}/issue", bus.engine, made.seq, &hash[..6])
 }
 
 fn find(bus: &mut Bus, repository: &str, mark: &str) -> Result<Option<Issue>, Refusal> {
@@ -138,14 +164,14 @@ pub(crate) fn issue_text(task: &Task, dialect: &Dialect, mark: &str) -> (String,
 fn make(bus: &mut Bus, task: &Task, repository: &str, mark: &str) -> Result<Issue, Refusal> {
     let dialect = bus.dialect(repository);
     let (title, body) = issue_text(task, &dialect, mark);
-    let mut labels: Vec<String> =
-        dialect.mark(task.status).word.map(str::to_owned).into_iter().collect();
+    let word = dialect.mark(task.status).word.filter(|_| dialect.carrier() == Carrier::Labels);
+    let mut labels: Vec<String> = word.map(str::to_owned).into_iter().collect();
     labels.extend(task.role.and_then(|role| dialect.role_word(role)).map(str::to_owned));
     if !task.created_by.is_person() && !is_ace(&dialect) {
         labels.push("ai-generated".to_owned());
     }
     if repository != bus.home {
-        let name = bus.home.split('/').next_back().unwrap_or_default();
+        let name = repository.split('/').next_back().unwrap_or_default();
         labels.push(short_label(&format!("repo:{name}")));
     }
     labels.extend(task.labels.iter().filter(|label| label.chars().count() <= 50).cloned());
@@ -197,11 +223,30 @@ fn part_of(bus: &mut Bus, epic: u64, made: &PublishedTask) -> Result<(), Refusal
     Ok(())
 }
 
+/// Tells the epic which issues are its parts, each once.
+fn report(bus: &mut Bus, epic: u64, mut parts: Vec<(String, String)>) -> Result<(), Refusal> {
+    let path = format!("/repos/{}/issues/{epic}/comments", bus.home);
+    let there: Vec<Comment> =
+        model::list(&bus.client.list(&format!("{path}?per_page=100"), None)?.body);
+    let own = there.iter().filter(|comment| bus.is_own(&comment.user.login));
+    let said: Vec<String> = own.flat_map(|comment| text::marks(&comment.body)).collect();
+    parts.retain(|(mark, _)| !said.contains(mark));
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let (marks, lines): (Vec<String>, Vec<String>) = parts.into_iter().unzip();
+    let said = text::outgoing(&format!("Parts of this epic:\n\n{}", lines.join("\n")));
+    let body = json!({"body": text::marked(&said, &marks)});
+    bus.client.send(Method::Post, &path, Some(&body), true)?;
+    bus.save()
+}
+
 /// Opens a pull request for submitted work, or finds the one that is open.
 pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAnswer, Refusal> {
     let _turn = crate::sync::Turn::take(github)?;
     let mut bus = github.bus(false)?;
     let task = bus.service.task(caller, id)?;
+    claims::fence(github, &task)?;
     let wrong = |what: &str| {
         Refusal::new(Code::InvalidTransition, format!("{} {what}", task.id))
             .hint(say("submit the work first: ").quote(op("task.submit").id(&task.id)))
@@ -231,7 +276,10 @@ pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAns
     let there = open.into_iter().find(|pull| pull.head.name == branch);
     let (pull, state) = match there {
         Some(pull) => (pull, "found"),
-        None => (open_pull(&mut bus, &task, &branch, &base)?, "made"),
+        None => {
+            let files = changed(&tree, &base, &commit);
+            (open_pull(&mut bus, &task, &branch, &base, files)?, "made")
+        }
     };
     let changes = TaskUpdated { pr: Some(pull.html_url.clone()), ..TaskUpdated::default() };
     let command = Command::UpdateTask {
@@ -241,7 +289,9 @@ pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAns
         if_match: None,
     };
     if task.pr.as_ref() != Some(&pull.html_url) {
-        let caller = Caller { key: None, ..caller.clone() };
+        // Whoever asked for it, it is what GitHub says.
+        let actor = comity_core::ids::AgentId::github();
+        let caller = Caller { key: None, actor, fence: None, ..caller.clone() };
         bus.service.execute(caller.request(command))?;
     }
     bus.save()?;
@@ -249,11 +299,33 @@ pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAns
     Ok(PullAnswer { task, number: pull.number, url, state: state.to_owned() })
 }
 
-fn open_pull(bus: &mut Bus, task: &Task, branch: &str, base: &str) -> Result<Pull, Refusal> {
+/// Lists the files that the work changes.
+fn changed(tree: &Path, base: &str, commit: &str) -> Option<Vec<String>> {
+    let git = Git::at(tree);
+    let tip = git.commit(&format!("origin/{base}")).or_else(|| git.commit(base))?;
+    let from = git.line(&["merge-base", "--end-of-options", &tip, commit])?;
+    let changes = comity_guard::diff::changes(&git, &from, commit)?;
+    Some(changes.into_iter().map(|change| change.file.path).collect())
+}
+
+/// Says how the gate `tests` ended, and how far that is to be trusted.
+fn tests(task: &Task) -> Option<String> {
+    let seen = task.gates.iter().find(|gate| gate.name == "tests")?.evidence.as_ref()?;
+    Some(format!("{} ({})", if seen.pass { "Passed" } else { "Failed" }, seen.tier.as_str()))
+}
+
+fn open_pull(
+    bus: &mut Bus,
+    task: &Task,
+    branch: &str,
+    base: &str,
+    files: Option<Vec<String>>,
+) -> Result<Pull, Refusal> {
     let home = bus.home.clone();
     let result = ResultContract {
         status: "success".to_owned(),
-        files_modified: task.files.clone(),
+        files_modified: files.unwrap_or_else(|| task.files.clone()),
+        test_results: tests(task),
         ..ResultContract::default()
     };
     let issue = linked(task, &home).map(|key| format!("Part of #{}\n\n", key.number));

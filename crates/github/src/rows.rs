@@ -76,6 +76,9 @@ pub struct IssueRow {
     pub assigned: BTreeSet<String>,
     /// Who is asked when somebody must answer.
     pub reviewer: Option<String>,
+    /// Its item on the board, and the word that it has there.
+    pub item: Option<u64>,
+    pub board: Option<String>,
     /// Why nothing is written to it.
     pub paused: Option<String>,
     /// Somebody set the label that holds it.
@@ -101,6 +104,9 @@ pub struct IssueRow {
     pub gone: bool,
     /// When this engine took or renewed the ref of the issue, where claims are refs.
     pub claim_ref: Option<i64>,
+    /// Its commit, and the state that it tells.
+    pub claim_sha: String,
+    pub claim_state: String,
     /// What comity did there with an account that a person uses, too.
     pub wrote: BTreeSet<String>,
     /// What GitHub drops without a word: labels and assignees.
@@ -220,6 +226,10 @@ pub struct PullRow {
     pub closed: bool,
     pub merge_commit: String,
     pub merged_by: String,
+    /// The branch that it goes to.
+    pub base: String,
+    /// The version of the task when its merge was refused last.
+    pub judged: Option<u64>,
     /// Checks, reviews and merges that were looked at.
     pub sources: BTreeSet<String>,
 }

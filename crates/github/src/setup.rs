@@ -1,11 +1,13 @@
 //! The labels of the protocol in a repository, with what they mean; a hook, where one is asked for.
 
 use crate::bus::{Github, label_body};
+use crate::claims;
 use crate::client::{Method, Trouble, part};
 use crate::model::{self, Hook, Label};
 use comity_api::{GithubSetupAnswer, SetupGithub};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
+use comity_project::github::Claims;
 use comity_protocol::labels::{Carrier, Dialect};
 use serde_json::json;
 
@@ -125,6 +127,9 @@ pub(crate) fn setup(github: &Github, input: &SetupGithub) -> Result<GithubSetupA
         answer.hook = Some(url.clone());
     }
     if !input.dry_run {
+        if bus.settings.claims == Claims::Refs {
+            claims::make_place(&mut bus, &home)?;
+        }
         bus.save_ledger()?;
     }
     Ok(answer)

@@ -7,7 +7,8 @@ use comity_core::ids::AgentId;
 use comity_core::observed::{FileChange, LeaseSeen};
 use comity_core::pattern::spell_path;
 use comity_core::task::Task;
-use std::collections::BTreeSet;
+use comity_project::git::{Index, Refs, Staged};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Commits of the base branch that are searched for the one that brought the work.
@@ -106,22 +107,56 @@ pub(crate) fn lease_seen(
     LeaseSeen { changed: changed.into_iter().collect(), is_ambiguous: false }
 }
 
+fn head(tree: &Path) -> Option<String> {
+    Refs::of(tree)?.commit("HEAD")
+}
+
+/// Tells whether files are surely as a commit has them, staged and in the work tree. One process of git says what the commit has, and
+/// git's files say the rest; where they leave a doubt, the answer is no, and git has to look at the work tree.
+fn is_as_begun(tree: &Path, begin: &str, paths: &[String]) -> bool {
+    // A name that can be spelled in two ways may be another file, too.
+    if paths.is_empty() || !paths.iter().all(|path| path.is_ascii()) {
+        return false;
+    }
+    let Some(index) = Index::of(tree, begin.len()) else { return false };
+    let staged: Option<Vec<_>> = paths.iter().map(|path| index.same(tree, path)).collect();
+    let Some(staged) = staged else { return false };
+    let args = ["ls-tree", "-z", "--full-tree", "--end-of-options", begin];
+    let args: Vec<&str> = args.into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let Some(output) = Git::at(tree).output(&args).filter(|output| output.status.success()) else {
+        return false;
+    };
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let mut had: BTreeMap<&str, Staged> = BTreeMap::new();
+    for (about, path) in listed.split('\0').filter_map(|entry| entry.split_once('\t')) {
+        let mut words = about.split(' ');
+        let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+        had.insert(path, Staged { mode: mode.to_owned(), id: id.to_owned() });
+    }
+    paths.iter().zip(&staged).all(|(path, staged)| had.get(path.as_str()) == staged.as_ref())
+}
+
 fn changed_at(
     place: &Place<'_>,
     base: Option<&str>,
     patterns: &[String],
 ) -> Option<BTreeSet<String>> {
     let git = Git::at(&place.tree);
-    let files = WorkTree::of(&place.tree)?;
     let begin = place.task.claim.as_ref()?.base.as_deref()?;
     let last = place.task.handed_in.as_ref().and_then(|round| round.commit.as_deref());
     let literal = patterns.iter().all(|text| !text.contains(['*', '?', '[', '{', ']', '}']));
     let only: &[String] = if literal { patterns } else { &[] };
-    // A file that is as it was at the claim needs no further question.
-    let mut changed = files.differs_from(begin, only)?;
     let tip = place.task.branch.as_deref().and_then(|branch| git.branch_commit(branch));
-    if changed.is_empty() && tip.is_none_or(|tip| tip == begin || files.head.as_ref() == Some(&tip))
-    {
+    let is_all = |head: Option<&String>| {
+        tip.as_deref().is_none_or(|tip| tip == begin || head.is_some_and(|head| head == tip))
+    };
+    // A file that is as it was at the claim needs no further question.
+    if literal && is_all(head(&place.tree).as_ref()) && is_as_begun(&place.tree, begin, only) {
+        return Some(BTreeSet::new());
+    }
+    let files = WorkTree::of(&place.tree)?;
+    let mut changed = files.differs_from(begin, only)?;
+    if changed.is_empty() && is_all(files.head.as_ref()) {
         return Some(changed);
     }
     let standing = Standing::of(&git, base).ok()?;
@@ -143,4 +178,124 @@ fn changed_at(
         changed.extend(committed);
     }
     Some(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    struct Repository(tempfile::TempDir);
+
+    impl Repository {
+        fn new(format: &str) -> Repository {
+            let made = Repository(tempfile::tempdir().unwrap());
+            made.git(&[
+                "init",
+                "--quiet",
+                "--initial-branch=main",
+                &format!("--object-format={format}"),
+            ]);
+            for name in ["a", "src/b", "src/c", "src/run"] {
+                made.write(name, "one\n");
+            }
+            made.git(&["add", "--all"]);
+            made.git(&["update-index", "--chmod=+x", "src/run"]);
+            made.git(&["commit", "--quiet", "--message", "one"]);
+            made.git(&["checkout", "--quiet", "--", "."]);
+            made
+        }
+
+        fn git(&self, args: &[&str]) -> String {
+            let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+            let output = Git::at(self.0.path()).output(&[&who, args].concat()).unwrap();
+            assert!(
+                output.status.success(),
+                "{args:?} {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        }
+
+        /// Writes a file as if a while ago: what is as young as the index is doubtful.
+        fn write(&self, name: &str, text: &str) {
+            let path = self.0.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            let file = File::options().append(true).open(&path).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+        }
+
+        /// What is surely as a commit has it is so by git, too; returns whether git needed not be asked.
+        fn is_sure(&self, commit: &str, path: &str) -> bool {
+            let paths = [path.to_owned()];
+            let sure = is_as_begun(self.0.path(), commit, &paths);
+            let files = WorkTree::of(self.0.path()).unwrap();
+            let differs = files.differs_from(commit, &paths).unwrap();
+            assert!(!sure || differs.is_empty(), "{path}: {differs:?}");
+            sure
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_as_it_was_begun_is_known_without_looking_at_the_work_tree() {
+        for format in ["sha1", "sha256"] {
+            let it = Repository::new(format);
+            let begin = it.git(&["rev-parse", "HEAD"]);
+            let all = |it: &Repository| {
+                ["a", "src/b", "new", "src/new/er"].map(|path| it.is_sure(&begin, path))
+            };
+            assert_eq!(all(&it), [true; 4], "{format}");
+            for version in ["3", "4", "2"] {
+                it.git(&["update-index", "--index-version", version]);
+                assert_eq!(all(&it), [true; 4], "{format} {version}");
+            }
+            for (flag, back) in [
+                ("--assume-unchanged", "--no-assume-unchanged"),
+                ("--skip-worktree", "--no-skip-worktree"),
+            ] {
+                it.git(&["update-index", flag, "a"]);
+                assert_eq!(all(&it), [false, true, true, true], "{flag}");
+                it.git(&["update-index", back, "a"]);
+            }
+            it.git(&["update-index", "--split-index"]);
+            assert_eq!(all(&it), [false; 4], "a split index");
+            it.git(&["update-index", "--no-split-index"]);
+            assert_eq!(all(&it), [true; 4]);
+            assert!(
+                !it.is_sure(&begin, "src")
+                    && !it.is_sure(&begin, "src/")
+                    && !it.is_sure(&begin, "a/x")
+            );
+            // A later commit changes another file only.
+            it.write("src/c", "two or three\n");
+            it.git(&["commit", "--quiet", "--all", "--message", "two"]);
+            assert!(it.is_sure(&begin, "a") && !it.is_sure(&begin, "src/c"));
+        }
+    }
+
+    #[test]
+    fn whatever_happened_to_a_file_is_looked_at() {
+        let it = Repository::new("sha1");
+        let begin = it.git(&["rev-parse", "HEAD"]);
+        it.write("a", "two\n");
+        assert!(!it.is_sure(&begin, "a"), "written");
+        it.git(&["add", "a"]);
+        assert!(!it.is_sure(&begin, "a"), "staged");
+        it.write("a", "one\n");
+        assert!(!it.is_sure(&begin, "a"), "staged, and put back");
+        std::fs::remove_file(it.0.path().join("src/b")).unwrap();
+        assert!(!it.is_sure(&begin, "src/b"), "removed");
+        it.git(&["rm", "--quiet", "--cached", "src/c"]);
+        assert!(!it.is_sure(&begin, "src/c"), "removed from the index");
+        it.write("new", "one\n");
+        assert!(!it.is_sure(&begin, "new"), "new");
+        let run = it.0.path().join("src/run");
+        std::fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .unwrap();
+        assert!(!it.is_sure(&begin, "src/run"), "not to be run any more");
+        it.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{begin},lib")]);
+        assert!(!it.is_sure(&begin, "lib/x") && !it.is_sure(&begin, "lib"), "a submodule");
+    }
 }

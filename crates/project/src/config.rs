@@ -58,7 +58,7 @@ pub struct Config {
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
     pub(crate) sandbox: fleet::SandboxTable,
     pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
-    pub(crate) supervisor: supervisor::SupervisorTable,
+    pub(crate) supervisor: Option<supervisor::SupervisorTable>,
     pub(crate) ci: supervisor::CiTable,
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct FleetTable {
     max_runs: Option<usize>,
     max_per_repo: Option<usize>,
     retry_backoff: Option<(String, String)>,
+    remote: Option<String>,
+    push_every: Option<String>,
 }
 
 /// How an agent is started.
@@ -144,6 +146,7 @@ pub(crate) struct AgentTable {
     env_pass: Vec<String>,
     max_cost: Option<f64>,
     allow: Vec<String>,
+    labels: Vec<String>,
 }
 
 /// A driver as the settings have it.
@@ -180,10 +183,34 @@ pub struct AgentSettings {
     pub max_cost: Option<Usd>,
     /// Tools that it may use without a question, beside those of its definition.
     pub allow: Vec<String>,
+    /// What a worker must offer to take its runs; without any, they start on the host that asks for them.
+    pub labels: Vec<String>,
+}
+
+/// What is set about runs on other hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elsewhere {
+    /// The remote that workers share with everybody else.
+    pub remote: String,
+    /// How often a worker pushes what is not finished.
+    pub push_every: Millis,
+}
+
+/// Reads a label: a name and a value.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    let wrong = || format!("{text:?} is no label: write it as NAME=VALUE, such as gpu=1");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let plain = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
+    };
+    if plain(name) && plain(value) { Ok((name.to_owned(), value.to_owned())) } else { Err(wrong()) }
 }
 
 /// The driver of agents that name none.
 const DRIVER: &str = "claude";
+/// The remote that hosts share.
+const REMOTE: &str = "origin";
+const PUSH_EVERY: Millis = Millis::from_secs(60);
 const INIT: Millis = Millis::from_secs(120);
 const STALL: Millis = Millis::from_secs(300);
 const POST_RESULT: Millis = Millis::from_secs(10);
@@ -305,7 +332,27 @@ impl Config {
             env_pass: table.env_pass.clone(),
             max_cost: dollars(&format!("agent.{name}.max_cost"), table.max_cost)?,
             allow: table.allow.clone(),
+            labels: Self::labels_of(name, &table.labels)?,
         })
+    }
+
+    fn labels_of(name: &str, given: &[String]) -> Result<Vec<String>, Problem> {
+        let wrong = |text| Problem::new(&format!("agent.{name}.labels"), text);
+        given.iter().try_for_each(|one| label(one).map(drop)).map_err(wrong)?;
+        Ok(given.to_vec())
+    }
+
+    /// Returns what is set about runs on other hosts.
+    pub fn elsewhere(&self) -> Result<Elsewhere, Problem> {
+        let push_every = duration("fleet.push_every", &self.fleet.push_every)?;
+        let remote = self.fleet.remote.clone().unwrap_or_else(|| REMOTE.to_owned());
+        // A name of git's own settings: an address in a repository's file could lead anywhere.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if remote.is_empty() || remote.starts_with(['-', '.']) || !remote.chars().all(plain) {
+            let text = format!("{remote:?} is not the name of a remote");
+            return Err(Problem::new("fleet.remote", text));
+        }
+        Ok(Elsewhere { remote, push_every: push_every.unwrap_or(PUSH_EVERY) })
     }
 
     pub(crate) fn slots(&self) -> Slots {
@@ -323,6 +370,7 @@ impl Config {
         self.drivers()?;
         self.max_duration()?;
         self.run_times()?;
+        self.elsewhere()?;
         self.sandbox()?;
         self.allows_unpriced()?;
         self.supervisor()?;

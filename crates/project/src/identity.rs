@@ -166,6 +166,8 @@ pub struct Known {
     pub actor: AgentId,
     pub because: String,
     pub via: Via,
+    /// Whether the same will be said of the same session as long as this process lives.
+    pub lasts: bool,
 }
 
 /// Tells who calls through a door that an agent client started. Nobody is a person there, with a terminal or without.
@@ -186,6 +188,8 @@ pub fn of_client(
     let of_process = || said.process.map(|pid| process_session(host, &pid.to_string()));
     let first = said.process.filter(|_| client == Some(CLAUDE));
     let first = first.and_then(|pid| first_session(sessions, pid));
+    // The first session of a process of Claude may be noted only after it has started its servers.
+    let lasts = named.is_some() || client != Some(CLAUDE) || first.is_some();
     let of_marker = marked.as_ref().and_then(|marked| marked.session(machine));
     let current = said.session.clone().or(of_marker).or_else(of_process);
     let told = marked.as_ref().and_then(|marked| marked.told(machine));
@@ -203,11 +207,11 @@ pub fn of_client(
         if actor.is_person() {
             return Err(no_person(&actor, source));
         }
-        return Ok(Some(Known { actor, because: format!("{source} names you"), via }));
+        return Ok(Some(Known { actor, because: format!("{source} names you"), via, lasts }));
     }
     let Some(client) = client else { return Ok(None) };
     let actor = AgentId::parse(&agent_of(client, session.as_deref().unwrap_or_default()))?;
-    Ok(Some(Known { actor, because: format!("{client} runs this server"), via }))
+    Ok(Some(Known { actor, because: format!("{client} runs this server"), via, lasts }))
 }
 
 fn no_person(id: &AgentId, source: &str) -> Refusal {
@@ -295,6 +299,11 @@ pub fn via(machine: &Machine) -> Via {
     }
 }
 
+/// Whom `comity supervise` acts as; nobody else is it.
+const SUPERVISOR: &str = "supervisor";
+/// What the identities of workers begin with.
+const WORKERS: &str = "worker:";
+
 /// Decides who acts. `given` is what the caller asked for.
 pub(crate) fn actor(
     given: Option<&str>,
@@ -316,6 +325,11 @@ pub(crate) fn actor(
     };
     let id = AgentId::parse(text)?;
     id.not_reserved()?;
+    if text == SUPERVISOR || text.starts_with(WORKERS) {
+        let message =
+            format!("comity's own supervisor and workers act as {SUPERVISOR} and {WORKERS}HOST");
+        return Err(Refusal::input(message).hint(format!("choose another id than {id}")));
+    }
     match client {
         Some(client) if id.is_person() => Err(person_refused(&id, &client, machine)),
         _ => Ok(id),
@@ -379,7 +393,7 @@ mod tests {
 
     #[test]
     fn rule_1_8_nobody_acts_under_a_name_that_comity_itself_uses() {
-        for name in ["watchdog", "file:tasks.json", "import:beads"] {
+        for name in ["watchdog", "file:tasks.json", "import:beads", "supervisor", "worker:one"] {
             assert_eq!(who(Some(name), &[], true).unwrap_err().code, Code::InvalidInput, "{name}");
         }
         assert_eq!(who(Some("watchdog-2"), &[], true).unwrap(), "watchdog-2");

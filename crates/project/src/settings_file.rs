@@ -212,6 +212,9 @@ mod tests {
         let all = known();
         assert!(all.len() > 15, "{:?}", keys());
         // Words of one's own for labels only make sense together.
+        let dumb: Vec<&str> =
+            all.iter().filter(|one| one.about.is_empty()).map(|one| one.key.as_str()).collect();
+        assert_eq!(dumb, [""; 0], "each says what it means");
         for Known { key, example, .. } in all.iter().filter(|one| !one.key.starts_with("labels.")) {
             let text = plain(example);
             let set = put(dir.path(), key, &text).unwrap_or_else(|bad| panic!("{key}: {bad:?}"));

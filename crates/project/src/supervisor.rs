@@ -54,10 +54,15 @@ const RULES_FILE: &str = "supervisor.toml";
 const TAIL: usize = 8 * 1024;
 
 impl Config {
+    /// Tells whether the project wants a supervisor: its settings have the table, whatever is in it.
+    pub fn wants_supervisor(&self) -> bool {
+        self.supervisor.is_some()
+    }
+
     /// Returns what the supervisor goes by.
     pub fn supervisor(&self) -> Result<Settings, Problem> {
         let default = Settings::default();
-        let table = &self.supervisor;
+        let table = self.supervisor.clone().unwrap_or_default();
         let time = |key: &str, text: &Option<String>, or: Millis| {
             Ok::<_, Problem>(duration(key, text)?.unwrap_or(or))
         };

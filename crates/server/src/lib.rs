@@ -11,7 +11,7 @@ mod runtime;
 pub mod sessions;
 pub mod tokens;
 
-pub use http::{Listen, Listening, REMARKS_HEADER, RunDoor, link, serve};
+pub use http::{Listen, Listening, REMARKS_HEADER, RunDoor, link, running, serve};
 pub use mcp::{forward, serve_stdio};
 
 use comity_core::command::{Command, RunChange};
@@ -28,6 +28,8 @@ pub struct Served {
     pub service: Service,
     /// Whether the server runs inside a run that comity started: then a call may wait for longer.
     pub in_run: bool,
+    /// comity itself, where runs may be started.
+    pub program: Option<std::path::PathBuf>,
 }
 
 impl Served {
@@ -40,7 +42,7 @@ impl Served {
             return Err(Refusal::new(Code::StoreUnavailable, message).hint(hint));
         }
         let service = context.shared_service()?;
-        Ok(Served { context, service, in_run })
+        Ok(Served { context, service, in_run, program: None })
     }
 
     /// A run whose agent waits for an answer waits itself. One that cannot wait now goes on.

@@ -325,6 +325,7 @@ impl Fleet {
             let change = match (run.state, self.chance.below(30)) {
                 (RunState::Queued, 0) => continue,
                 (RunState::Queued, _) => RunChange::Take {
+                    worker: None,
                     workspace: None,
                     driver_version: None,
                     sandbox: None,

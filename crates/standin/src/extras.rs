@@ -147,7 +147,12 @@ impl World {
         let options: Vec<Value> = WORDS.iter().enumerate().map(option).collect();
         let field = json!({ "id": FIELD, "node_id": "PVTF_501", "name": "Status", "data_type": "single_select", "options": options,
             "project_url": format!("{}/{name}", self.url), "created_at": LONG_AGO, "updated_at": LONG_AGO });
-        let items = self.boards[name].clone();
+        let mut items = self.boards[name].clone();
+        for item in &mut items {
+            let url = item["content"]["url"].as_str().unwrap_or_default().replace(&self.url, "");
+            let now = self.as_caller(call, "GET", &url, None);
+            item["content"] = if now.is_fine() { now.value() } else { item["content"].clone() };
+        }
         match (call.request.method.as_str(), rest) {
             ("GET", []) => Response::json(200, &json!({ "id": 1, "number": 1, "title": "Work" })),
             ("GET", ["fields"]) => self.page(call, &[field]),
@@ -167,6 +172,7 @@ impl World {
                     };
                     let value = json!({ "id": FIELD, "name": "Status", "data_type": "single_select", "value": option });
                     self.boards.get_mut(name).unwrap()[at]["fields"] = json!([value]);
+                    self.on_board(call.login, &place(&items[at]), "project_v2_item_status_changed");
                 }
                 Response::json(200, &self.boards[name][at])
             }
@@ -204,6 +210,7 @@ impl World {
         let item = json!({ "id": 9000 + items.len(), "node_id": "PVTI", "content_type": "Issue", "content": issue, "fields": [],
             "created_at": LONG_AGO, "updated_at": LONG_AGO, "archived_at": null });
         self.boards.get_mut(name).unwrap().push(item.clone());
+        self.on_board(call.login, &place(&item), "added_to_project_v2");
         Response::json(201, &item)
     }
 
@@ -234,6 +241,19 @@ impl World {
         response.body = text.into_bytes();
         response
     }
+}
+
+/// The issue of an item, as `o/n#1`.
+fn place(item: &Value) -> String {
+    let url = item["content"]["url"].as_str().unwrap_or_default();
+    let mut parts = url.rsplit('/').filter(|part| *part != "issues");
+    let (number, name, owner) = (parts.next(), parts.next(), parts.next());
+    format!(
+        "{}/{}#{}",
+        owner.unwrap_or_default(),
+        name.unwrap_or_default(),
+        number.unwrap_or_default()
+    )
 }
 
 /// What `GET /rate_limit` says, which costs nothing.

@@ -115,10 +115,11 @@ impl Field {
         engine.git(&["fetch", "--quiet", "origin"]);
         engine.json(ANN, &["init", "--clients", "none", "--no-hooks"]);
         let file = engine.root.join(".comity/config.toml");
-        let text = std::fs::read_to_string(&file)
-            .unwrap()
-            .replace("\n[labels]\n", "\n")
-            .replace("\n[github]\n", "\n");
+        let given: Vec<&str> = self.settings.lines().filter(|line| line.starts_with('[')).collect();
+        let shown = std::fs::read_to_string(&file).unwrap();
+        // A table that is set below is not begun above.
+        let lines = shown.lines().filter(|line| !given.contains(line));
+        let text = lines.map(|line| format!("{line}\n")).collect::<String>();
         std::fs::write(&file, format!("{text}{}", self.settings)).unwrap();
         engine.write(".git/info/exclude", ".comity/\n");
         engine.json(ANN, &["trust"]);
@@ -274,6 +275,20 @@ impl Engine {
 
     pub fn call(&self, who: &str, args: &[&str]) -> Done {
         Done::from(self.comity(who, args).output().unwrap())
+    }
+
+    /// Lines of a shell as somebody, who has comity on the path.
+    pub fn shell(&self, who: &str, lines: &str) -> Done {
+        let tools = self.home.join("bin");
+        if !tools.exists() {
+            std::fs::create_dir_all(&tools).unwrap();
+            std::os::unix::fs::symlink(&self.binary, tools.join("comity")).unwrap();
+        }
+        let path = std::env::var("PATH").unwrap();
+        let mut command = self.clean(Path::new("sh"));
+        command.args(["-c", lines]).env("PATH", format!("{}:{path}", tools.display()));
+        command.env("COMITY_AGENT", who).env("GH_TOKEN", &self.token);
+        Done::from(command.output().unwrap())
     }
 
     /// Runs comity, which must succeed.

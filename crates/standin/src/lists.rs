@@ -175,6 +175,35 @@ impl World {
         self.page(call, &list)
     }
 
+    /// An issue's events, with those of boards among them.
+    pub fn timeline(&mut self, call: &Call<'_>, number: &str) -> Response {
+        let (owner, _) = call.repo.split_once('/').unwrap_or_default();
+        let name = format!("{}#{number}", call.repo);
+        let mut list = self.all(owner, &format!("/repos/{}/issues/{number}/events", call.repo));
+        list.retain(|event| event["event"] != "opened" && event["event"] != "edited");
+        for event in &mut list {
+            // Those of boards have to fit between the emulator's own numbers.
+            event["id"] = (event["id"].as_u64().unwrap_or_default() * 1_000).into();
+        }
+        list.extend(self.board_events.get(&name).cloned().unwrap_or_default());
+        list.sort_by_key(|event| event["id"].as_u64());
+        self.page(call, &list)
+    }
+
+    /// Notes that somebody did something with an issue on a board.
+    pub fn on_board(&mut self, login: &str, name: &str, what: &str) {
+        let Some((repo, number)) = name.split_once('#') else { return };
+        let (owner, _) = repo.split_once('/').unwrap_or_default();
+        let known = self.all(owner, &format!("/repos/{repo}/issues/{number}/events"));
+        let newest = known.iter().filter_map(|event| event["id"].as_u64()).max().unwrap_or(1);
+        let events = self.board_events.entry(name.to_owned()).or_default();
+        let id = newest * 1_000 + 1 + events.len() as u64;
+        let at = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        events.push(
+            json!({ "id": id, "event": what, "actor": { "login": login }, "created_at": at }),
+        );
+    }
+
     /// Without an edit, a comment was last changed when it was made.
     fn as_made(&self, list: &mut [Value]) {
         for comment in list {

@@ -99,6 +99,8 @@ impl Hub {
             statuses: HashMap::new(),
             children: HashMap::new(),
             boards: HashMap::new(),
+            board_events: HashMap::new(),
+            ahead: 0,
             reasons: HashMap::new(),
             git: HashMap::new(),
             heads: HashMap::new(),
@@ -176,6 +178,12 @@ impl Hub {
     /// Makes a board of somebody, with the field `Status`.
     pub fn board(&self, owner: &str, number: u64) {
         self.shared.world.lock().unwrap().boards.insert(format!("{owner}/{number}"), Vec::new());
+    }
+
+    /// GitHub's clock goes on: this much time passes there.
+    pub fn later(&self, time: Duration) {
+        let seconds = i64::try_from(time.as_secs()).unwrap();
+        self.shared.world.lock().unwrap().ahead += seconds;
     }
 
     /// An issue (`o/n#1`) was moved to another place.
@@ -370,7 +378,9 @@ impl Shared {
         response.set("x-ratelimit-used", 5000 - (*left).min(5000));
         response.set("x-ratelimit-resource", "core");
         response.set("x-github-request-id", format!("{:04X}:{:06X}", desk.log.len(), reset));
-        response.set("date", jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT"));
+        let ahead = jiff::SignedDuration::from_secs(self.world.lock().unwrap().ahead);
+        let date = jiff::Timestamp::now() + ahead;
+        response.set("date", date.strftime("%a, %d %b %Y %H:%M:%S GMT"));
         if request.method == "GET" && response.status == 200 {
             desk.served.insert(request.target.clone(), response.clone());
         }

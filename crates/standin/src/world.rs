@@ -21,6 +21,10 @@ pub(crate) struct World {
     pub statuses: HashMap<String, Vec<Value>>,
     pub children: HashMap<String, Vec<u64>>,
     pub boards: HashMap<String, Vec<Value>>,
+    /// What happened to issues on boards.
+    pub board_events: HashMap<String, Vec<Value>>,
+    /// Seconds that GitHub's clock is ahead.
+    pub ahead: i64,
     pub reasons: HashMap<String, String>,
     pub git: HashMap<String, PathBuf>,
     /// The newest commit of each pull request (`o/n#1`), and the commit that merged it.
@@ -105,6 +109,8 @@ impl World {
             ("GET", ["issues", "comments"]) => Some(self.list_comments(call)),
             ("GET", ["issues", number]) => Some(self.issue(call, number)),
             ("GET", ["issues", _, "events"]) => Some(self.events(call)),
+            ("GET", ["issues", number, "timeline"]) => Some(self.timeline(call, number)),
+            ("POST", ["git", "commits"]) if self.ahead > 0 => Some(self.make_commit(call)),
             ("GET", ["issues", number, "comments"]) => Some(self.comments_of(call, number)),
             ("POST", ["issues"]) => Some(self.create_issue(call)),
             ("PATCH", ["issues", number]) => self.edit_issue(call, number),
@@ -305,6 +311,20 @@ impl World {
             done.status = 201;
         }
         done
+    }
+
+    /// A commit without a date has GitHub's own.
+    fn make_commit(&mut self, call: &Call<'_>) -> Response {
+        self.mirror(&call.repo);
+        let mut body = call.request.json();
+        let date = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(self.ahead);
+        if body["committer"].is_null() {
+            let date = date.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            let email = format!("{}@example.org", call.login);
+            body["committer"] = json!({ "name": call.login, "email": email, "date": date });
+            body["author"] = body["committer"].clone();
+        }
+        self.pass(call, &body)
     }
 
     fn own_comment(&mut self, call: &Call<'_>, id: &str) -> Option<Response> {

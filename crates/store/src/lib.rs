@@ -49,6 +49,12 @@ use std::time::Duration;
 pub trait Reader: Send {
     /// Begins to read one consistent snapshot. Never waits for a writer.
     fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError>;
+
+    /// Returns a number that is another one as soon as anybody has committed since; numbers of different handles say nothing
+    /// about each other. None where the store cannot tell without a question of its own.
+    fn version(&mut self) -> Result<Option<i64>, StoreError> {
+        Ok(None)
+    }
 }
 
 /// A database that keeps the log, the projected state, and what stays outside the log.

@@ -1,5 +1,5 @@
 // How work flows: seven plots, each mark a link to the tasks that it counts.
-import { money, plural } from "../format";
+import { capital, hours, money, plural } from "../format";
 import { here, route, toTask } from "../route";
 import { at, board, resource } from "../store";
 import type { CostAnswer, Flow } from "../types";
@@ -80,12 +80,12 @@ function Plots({ flow }: { flow: Flow }) {
       <figure class="plot">
         <h2>Blocked hours by reason</h2>
         <p>
-          {flow.blocked_hours} h in {plural(flow.days, "day")}.
+          {hours(flow.blocked_hours)} h in {plural(flow.days, "day")}.
         </p>
         <Bars
           tone="blocked"
           unit="hours"
-          rows={flow.blocked.map((one) => ({ label: one.reason, value: one.hours, tasks: one.tasks }))}
+          rows={flow.blocked.map((one) => ({ label: capital(one.reason), value: hours(one.hours), tasks: one.tasks }))}
           none="Nothing was blocked."
         />
       </figure>

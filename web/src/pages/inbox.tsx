@@ -5,7 +5,7 @@ import { matchesItem, words } from "../filter";
 import { duration, plural } from "../format";
 import { useHeld } from "../held";
 import { go, here } from "../route";
-import { board, clock, inboxOf } from "../store";
+import { board, clock, inboxOf, overAll } from "../store";
 import type { Inbox, Item } from "../types";
 import { Empty, Loaded } from "../ui/states";
 import { Aside } from "./inbox_aside";
@@ -42,7 +42,8 @@ function List({ inbox }: { inbox: Inbox }) {
   const dealt = useRef(new Set<string>());
   const [opened, open] = useState<string | null>(null);
   const cards = board.value?.cards;
-  const items = inbox.items.filter((item) => matchesItem(item, item.task ? cards?.get(item.task) : undefined));
+  const cardOf = (item: Item) => (item.task && !item.repo ? cards?.get(item.task) : undefined);
+  const items = inbox.items.filter((item) => matchesItem(item, cardOf(item)));
   for (const item of items) known.current.set(item.key, item);
 
   // What the reader has just dealt with stays in its place for a while.
@@ -94,7 +95,11 @@ function List({ inbox }: { inbox: Inbox }) {
 export function InboxPage() {
   const inbox = inboxOf();
   const empty =
-    board.value && board.value.tasks === 0 && inbox.data.value?.count === 0 && inbox.data.value.aside.agents.at_work === 0;
+    !overAll.value &&
+    board.value &&
+    board.value.tasks === 0 &&
+    inbox.data.value?.count === 0 &&
+    inbox.data.value.aside.agents.at_work === 0;
   return (
     <>
       <div class="head">

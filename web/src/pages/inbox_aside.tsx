@@ -1,7 +1,7 @@
 // Beside the inbox, unboxed and muted: who works, what several want, what merges, whether done can be trusted.
 import { capital, money, plural, shortAgent } from "../format";
-import { toPage, toTask } from "../route";
-import { at, resource } from "../store";
+import { toPage, toTask, within } from "../route";
+import { at, overAll, resource } from "../store";
 import type { Aside as AsideShape, Budgets, CostAnswer } from "../types";
 import { useAnswer } from "../ui/hooks";
 import { Age, TaskId } from "../ui/text";
@@ -30,7 +30,7 @@ function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
   return (
     <>
       <p>
-        <a href={toPage("tree", { path: file.path })}>
+        <a href={toPage("tree", { path: file.path, ...within(file.repo) })}>
           <code>
             <b>{file.path}</b>
           </code>
@@ -43,7 +43,7 @@ function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
             {file.task && (
               <>
                 {" "}
-                for <TaskId id={file.task} />
+                for <TaskId id={file.task} repo={file.repo} />
               </>
             )}
             .{" "}
@@ -54,7 +54,7 @@ function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
             {file.wanted_by.map((id, index) => (
               <>
                 {index > 0 && ", "}
-                <TaskId id={id} />
+                <TaskId id={id} repo={file.repo} />
               </>
             ))}{" "}
             {file.wanted_by.length === 1 ? "is" : "are"} next.{" "}
@@ -66,11 +66,11 @@ function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
   );
 }
 
-/** Money, where runs cost any or a budget is set: what today cost, and what each budget has left. */
+/** Money, once there are runs: what today cost, and what each budget has left. */
 function Spent() {
   const cost = useAnswer(resource<CostAnswer>("/cost", { by: "agent", at: at.value }))?.cost;
   const budgets = useAnswer(resource<Budgets>("/budgets", { at: at.value }))?.budgets ?? [];
-  if (!cost || (cost.all.runs === 0 && !budgets.some((one) => one.usd !== null))) return null;
+  if (!cost || cost.all.runs === 0) return null;
   const daily = budgets.find((one) => one.scope === "repo" && one.per === "day" && one.usd !== null);
   const tight = budgets.filter((one) => one.state !== "open");
   return (
@@ -125,8 +125,8 @@ export function Aside({ aside }: { aside: AsideShape }) {
         {at_work.length === 0 && <p>Nobody works right now.</p>}
         <ul>
           {at_work.map((one) => (
-            <li key={`${one.agent}${one.task}`}>
-              <a class="one-line" href={toTask(one.task)} title={one.note ?? undefined}>
+            <li key={`${one.repo}${one.agent}${one.task}`}>
+              <a class="one-line" href={toTask(one.task, within(one.repo))} title={one.note ?? undefined}>
                 {one.title}
               </a>
               <code title={one.agent}>{shortAgent(one.agent)}</code>
@@ -154,7 +154,7 @@ export function Aside({ aside }: { aside: AsideShape }) {
             {merging.map((one, index) => (
               <>
                 {index > 0 && ", "}
-                <TaskId id={one.task} />
+                <TaskId id={one.task} repo={one.repo} />
                 {one.agent && (
                   <>
                     {" "}
@@ -214,7 +214,7 @@ export function Aside({ aside }: { aside: AsideShape }) {
           )}
         </p>
       </section>
-      <Spent />
+      {!overAll.value && <Spent />}
     </aside>
   );
 }

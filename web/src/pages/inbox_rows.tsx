@@ -1,8 +1,8 @@
 // The rows of the inbox: the open question, one line for everything else, and what was just dealt with.
 import { useRef, useState } from "preact/hooks";
-import { canAct, doItem, Refused, type Struck, undo, useDoing, Wants } from "../acting";
+import { canAct, doItem, inRepo, Refused, type Struck, undo, useDoing, Wants } from "../acting";
 import { capital, clockTime, duration, sentence, shortAgent } from "../format";
-import { go, toPage, toTask } from "../route";
+import { go, toPage, toTask, within } from "../route";
 import { clock, feed } from "../store";
 import type { Action, Item } from "../types";
 import { copyText, useKeyAct, useTint } from "../ui/hooks";
@@ -10,9 +10,10 @@ import { GateWords, Icon, kindLook, Ring } from "../ui/shapes";
 import { Age, Left, rich, TaskId } from "../ui/text";
 
 export function openItem(item: Item): void {
-  if (item.task) go(toTask(item.task));
-  else if (item.path) go(toPage("tree", { path: item.path }));
-  else if (item.agent) go(toPage("agents"));
+  const repo = within(item.repo);
+  if (item.task) go(toTask(item.task, repo));
+  else if (item.path) go(toPage("tree", { path: item.path, ...repo }));
+  else if (item.agent) go(toPage("agents", repo));
 }
 
 const attributes = (item: Item): Record<string, string> => ({
@@ -85,7 +86,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
       label: `“${text}”`,
       operation: "decision.answer",
       method: "POST",
-      path: `/api/v1/decisions/${item.id}/answer`,
+      path: `/api/v1/decisions/${item.id}/answer${inRepo(item.repo)}`,
       body: { answer: text },
       wants: [],
       note: null,
@@ -118,17 +119,18 @@ export function Ask({ item, place }: { item: Item; place: number }) {
           {item.word}
         </span>
         <span class="for">
+          <In repo={item.repo} />
           <code>{item.id}</code>
           {item.task && (
             <>
               {" "}
-              for <TaskId id={item.task} />
+              for <TaskId id={item.task} repo={item.repo} />
             </>
           )}{" "}
           {item.about}
         </span>
         {item.deadline && (
-          <span class={`due ${item.kind === "decision_due" || (item.left ?? 1) < 0.5 ? "" : "is-far"}`}>
+          <span class={`due ${item.urgent ? "" : "is-far"}`}>
             {item.left !== null && <Ring share={item.left} tone="due-ring" />}
             <Left until={item.deadline} /> left
           </span>
@@ -191,16 +193,20 @@ export function Ask({ item, place }: { item: Item; place: number }) {
   );
 }
 
+/** Where an item is, in a list about several repositories. */
+const In = ({ repo }: { repo: string | undefined }) => (repo ? <b class="in-repo">{repo} </b> : null);
+
 function Meta({ item }: { item: Item }) {
   const said = item.reason && rich(item.reason);
   if (item.decision) {
     return (
       <p class="meta">
+        <In repo={item.repo} />
         <code>{item.id}</code>
         {item.task && (
           <>
             {" "}
-            for <TaskId id={item.task} />
+            for <TaskId id={item.task} repo={item.repo} />
           </>
         )}
         {said && <> · {said}</>}
@@ -210,7 +216,8 @@ function Meta({ item }: { item: Item }) {
   }
   return (
     <p class="meta">
-      {item.task && <TaskId id={item.task} />}
+      <In repo={item.repo} />
+      {item.task && <TaskId id={item.task} repo={item.repo} />}
       {item.task && said && " · "}
       {said}
       {item.kind === "silent" && item.deadline && Date.parse(item.deadline) > clock.value && (
@@ -265,7 +272,7 @@ export function Row({ item, place, open }: { item: Item; place: number; open: ()
               {item.title}
             </button>
           ) : item.task ? (
-            <a href={toTask(item.task)}>{rich(item.title)}</a>
+            <a href={toTask(item.task, within(item.repo))}>{rich(item.title)}</a>
           ) : (
             rich(item.title)
           )}
@@ -329,7 +336,7 @@ export function StruckRow({ item, row }: { item: Item; row: Struck | null }) {
           )}
         </span>
         {row?.undo && row.task && (
-          <button class="btn" type="button" onClick={() => void doing.run(() => undo(item.key, row.task as string))}>
+          <button class="btn" type="button" onClick={() => void doing.run(() => undo(item, row.task as string))}>
             Undo
           </button>
         )}

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { canAct, Refused, useDoing } from "../acting";
 import { post } from "../api";
-import { capital } from "../format";
+import { capital, shortSha } from "../format";
 import { here, route, toPage } from "../route";
 import { askToNotify, letterKeys, notify } from "../settings";
 import { at, feed, resource } from "../store";
@@ -23,6 +23,18 @@ const TABS: [string, string, () => ComponentChildren][] = [
   ["settings", "This browser", Settings],
 ];
 
+/** Fields that tell a reader nothing. */
+const QUIET = new Set(["reported", "lock_id", "mode", "fence", "ttl_seconds", "round", "origin", "base"]);
+function plain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  if (typeof value !== "object" || value === null)
+    return /^[0-9a-f]{40}$/.test(String(value)) ? shortSha(String(value)) : String(value);
+  return Object.values(value)
+    .filter((part) => part !== null && part !== "")
+    .map(plain)
+    .join(" ");
+}
+
 function Activity() {
   const task = route.value.query.get("task");
   const from = resource<{ events: LogEvent[] }>("/log", { limit: "200", task, at: at.value });
@@ -35,7 +47,8 @@ function Activity() {
     void [seq, ts, name, v, repo, agent, id, prev, hash, via];
     return Object.entries(own)
       .filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length))
-      .map(([key, value]) => `${key.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+      .filter(([key]) => !QUIET.has(key))
+      .map(([key, value]) => `${key.replaceAll("_", " ")} ${plain(value)}`)
       .join(", ");
   };
   return (

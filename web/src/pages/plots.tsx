@@ -1,6 +1,6 @@
 // Plots drawn by hand: named axes, direct labels, and every mark a link.
 import type { ComponentChildren } from "preact";
-import { money, monthName } from "../format";
+import { hours, money, monthName } from "../format";
 import { here, toPage } from "../route";
 import type { Percentiles as Day, Wip } from "../types";
 import { numberTicks } from "./scale";
@@ -83,7 +83,7 @@ export function Percentiles({ name, days }: { name: string; days: Day[] }) {
         <>
           <circle class="fl-working" cx={last[0]} cy={last[1]} r="3" />
           <text class="ax-s" x={last[0] + 10} y={last[1] + 1 + shift}>
-            {value} h
+            {hours(value)} h
           </text>
           <text class="ax" x={last[0] + 10} y={last[1] + 15 + shift}>
             {label}
@@ -114,7 +114,7 @@ export function Percentiles({ name, days }: { name: string; days: Day[] }) {
           x={x(index)}
           width={(RIGHT - LEFT) / days.length}
           tasks={day.tasks}
-          words={`${name} on ${day.day}: p50 ${day.p50} h, p85 ${day.p85} h`}
+          words={`${name} on ${day.day}: p50 ${hours(day.p50 ?? 0)} h, p85 ${hours(day.p85 ?? 0)} h`}
         />
       ))}
     </Frame>
@@ -213,9 +213,15 @@ interface BarRow {
   value: number;
   tasks: string[];
 }
-/** Long labels lose their beginning: the end of a path tells more. */
-const cut = (label: string, most: number, tail: boolean): string =>
-  label.length <= most ? label : tail ? `…${label.slice(label.length - most + 1)}` : `${label.slice(0, most - 1)}…`;
+/** Long labels lose their end; paths lose whole directories at their beginning, which tells less. */
+function cut(label: string, most: number, path: boolean): string {
+  if (label.length <= most) return label;
+  if (!path) return `${label.slice(0, most - 1)}…`;
+  const parts = label.split("/");
+  while (parts.length > 1 && parts.join("/").length > most - 2) parts.shift();
+  const rest = parts.join("/");
+  return rest.length > most - 2 ? `…${label.slice(label.length - most + 1)}` : `…/${rest}`;
+}
 
 export function Bars({
   rows,

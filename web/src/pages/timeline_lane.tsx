@@ -63,10 +63,15 @@ function BarView({ bar, y, scale, now, quiet }: { bar: Bar; y: number; scale: Sc
   );
 }
 
-function MarkView({ mark, y, scale }: { mark: LaneMark; y: number; scale: Scale }) {
+/** The mark of an end stands after its bar, or on it where the next bar begins at once. */
+const ENDS = new Set(["done", "failed", "blocked"]);
+const BESIDE = 10;
+function MarkView({ mark, y, scale, lane }: { mark: LaneMark; y: number; scale: Scale; lane: Lane }) {
   const ts = millis(mark.ts);
   if (ts < scale.from || ts > scale.to) return null;
-  const x = scale.x(ts),
+  const at = scale.x(ts);
+  const next = lane.bars.some((bar) => millis(bar.from) >= ts && scale.x(millis(bar.from)) < at + 2 * BESIDE);
+  const x = ENDS.has(mark.kind) ? at + (next ? -BESIDE : BESIDE) : at,
     [icon, tone] = SHAPE[mark.kind] ?? ["commit", "queued"];
   const to = mark.path
     ? toPage("tree", { path: mark.path })
@@ -119,27 +124,29 @@ export function LaneView({ lane, y, scale, now }: { lane: Lane; y: number; scale
       {lane.bars.map((bar) => (
         <BarView key={`${bar.seq}${bar.kind}${bar.from}`} bar={bar} y={top} scale={scale} now={now} quiet={goesOn(bar)} />
       ))}
-      {lane.leases.map((lease) => {
-        const from = Math.max(scale.from, millis(lease.from)),
-          to = Math.min(scale.to, lease.to ? millis(lease.to) : now);
-        if (to < scale.from || from > scale.to) return null;
-        const red = lease.refused > 0;
-        return (
-          <rect
-            key={lease.lock_id + lease.from}
-            class={red ? "fl-failed" : "fl-edge"}
-            x={scale.x(from)}
-            y={top + (red ? 20.5 : 21)}
-            width={Math.max(2, scale.x(to) - scale.x(from) - 1)}
-            height={red ? 3 : 2}
-            rx="1"
-          >
-            <title>{`${lease.path}${red ? `, refused ${lease.refused}` : ""}`}</title>
-          </rect>
-        );
-      })}
+      {[...lane.leases]
+        .sort((a, b) => a.refused - b.refused)
+        .map((lease) => {
+          const from = Math.max(scale.from, millis(lease.from)),
+            to = Math.min(scale.to, lease.to ? millis(lease.to) : now);
+          if (to < scale.from || from > scale.to) return null;
+          const red = lease.refused > 0;
+          return (
+            <rect
+              key={lease.lock_id + lease.from}
+              class={red ? "fl-failed" : "fl-edge"}
+              x={scale.x(from)}
+              y={top + (red ? 20.5 : 21)}
+              width={Math.max(2, scale.x(to) - scale.x(from) - 1)}
+              height={red ? 3 : 2}
+              rx="1"
+            >
+              <title>{`${lease.path}${red ? `, refused ${lease.refused}` : ""}`}</title>
+            </rect>
+          );
+        })}
       {lane.marks.map((mark) => (
-        <MarkView key={mark.seq + mark.kind} mark={mark} y={top} scale={scale} />
+        <MarkView key={mark.seq + mark.kind} mark={mark} y={top} scale={scale} lane={lane} />
       ))}
     </g>
   );

@@ -124,6 +124,7 @@ function Contract({ panel }: { panel: Panel }) {
 export function Facts({ panel }: { panel: Panel }) {
   const { leases, ended_leases: ended, decisions, memories } = panel;
   const lastEnd = ended[0]?.ended_at;
+  const paths = [...new Set(ended.map((lease) => lease.path))];
   return (
     <>
       <section class="sec">
@@ -154,12 +155,13 @@ export function Facts({ panel }: { panel: Panel }) {
         {ended.length > 0 && lastEnd && (
           <p class="small muted">
             {plural(ended.length, "lease")} ended, the last at {clockTime(lastEnd)}:{" "}
-            {ended.slice(0, 6).map((lease, index) => (
-              <Fragment key={lease.lock_id}>
+            {paths.slice(0, 6).map((path, index) => (
+              <Fragment key={path}>
                 {index > 0 && ", "}
-                <code title={lease.path}>{fileName(lease.path)}</code>
+                <code title={path}>{fileName(path)}</code>
               </Fragment>
             ))}
+            {paths.length > 6 && ` and ${paths.length - 6} more`}
           </p>
         )}
       </section>

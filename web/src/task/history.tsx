@@ -69,27 +69,34 @@ function Spans({ panel }: { panel: Panel }) {
   );
 }
 
-/** A change of status that came with the line beside it says nothing new. */
+/** What comes along with something else: its own line says nothing new. */
+const ALONG = new Set(["status_changed", "file_locked", "lease_released"]);
 const worth = (lines: Line[]): Line[] =>
   lines.filter(
     (line) =>
-      line.event !== "status_changed" ||
+      !ALONG.has(line.event) ||
       !lines.some(
         (other) =>
-          other.event !== "status_changed" &&
+          !ALONG.has(other.event) &&
           other.ts === line.ts &&
           other.who === line.who &&
-          (line.reason === null || other.reason === line.reason),
+          (line.event !== "status_changed" || line.reason === null || other.reason === line.reason),
       ),
   );
 
+/** What brought the task into its state. */
+export const arrival = ({ history, card }: Panel): Line | undefined =>
+  worth(history).find((line) => line.ts === card.since && !ALONG.has(line.event) && line.event !== "tests_run");
+
 export function History({ panel }: { panel: Panel }) {
+  const lines = worth(panel.history);
+  const folded = panel.folded + panel.history.length - lines.length;
   return (
     <section class="sec">
-      <h2>How it came here {panel.folded > 0 && <span>{plural(panel.folded, "lease renewal")} folded</span>}</h2>
+      <h2>How it came here {folded > 0 && <span>{plural(folded, "small step")} folded</span>}</h2>
       <Spans panel={panel} />
       <ul class="evs">
-        {worth(panel.history).map((line) => {
+        {lines.map((line) => {
           const look = markLook(line.mark);
           return (
             <li key={line.seq}>

@@ -8,15 +8,15 @@ import { closeTask, go, here, route, toTask } from "../route";
 import { at, board, resource } from "../store";
 import type { Panel, Verb } from "../types";
 import { copyText, useKeyAct } from "../ui/hooks";
-import { Icon, State, STATUS } from "../ui/shapes";
+import { COLUMN, Icon, State, STATUS } from "../ui/shapes";
 import { Loaded } from "../ui/states";
-import { Age, rich } from "../ui/text";
+import { Age, rich, Time } from "../ui/text";
 import { BriefOf } from "./brief";
 import { DiffSection } from "./diff";
 import { Facts } from "./facts";
 import { Gates } from "./gates";
 import { Graph } from "./graph";
-import { History } from "./history";
+import { arrival, History } from "./history";
 import { Review } from "./review";
 import { RunsOf } from "./runs";
 
@@ -112,19 +112,23 @@ export function Verbs({ panel, quoted }: { panel: Panel; quoted?: string }) {
   );
 }
 
-/** The task before or after this one in its column. */
-function neighbour(id: string, by: number): string | undefined {
-  const cards = board.peek()?.cards;
+/** The tasks of the column that a task is in, as the board shows them. */
+function column(id: string): string[] {
+  const cards = board.value?.cards;
   const card = cards?.get(id);
-  if (!cards || !card) return undefined;
-  const list = [...cards.values()]
+  if (!cards || !card) return [];
+  return [...cards.values()]
     .filter((one) => one.column === card.column)
-    .sort((a, b) => a.rank - b.rank || a.number - b.number);
-  return list[list.indexOf(card) + by]?.id;
+    .sort((a, b) => a.rank - b.rank || a.number - b.number)
+    .map((one) => one.id);
 }
 
+const STANDS: Record<string, string> = { in_progress: "At work", review: "In review", merging: "In the merge" };
+
 function Head({ panel }: { panel: Panel }) {
-  const { task, card, why, position } = panel;
+  const { task, card, why } = panel;
+  const list = column(task.id);
+  const how = arrival(panel);
   return (
     <div class="panel-head">
       <div class="bar">
@@ -138,9 +142,9 @@ function Head({ panel }: { panel: Panel }) {
           <Age since={card.since} /> in this state
         </span>
         <span class="push" />
-        {position && (
+        {list.length > 1 && (
           <span class="desk">
-            {position.place} of {position.of} in {position.column} <kbd>j</kbd> <kbd>k</kbd>
+            {list.indexOf(task.id) + 1} of {list.length} in {COLUMN[card.column].word.toLowerCase()} <kbd>j</kbd> <kbd>k</kbd>
           </span>
         )}
         <a class="icon-btn" href={closeTask()} aria-label="Close (Esc)">
@@ -149,6 +153,12 @@ function Head({ panel }: { panel: Panel }) {
       </div>
       <h1 id="panel-title">{task.title}</h1>
       <p class="because">
+        {how && (
+          <>
+            {STANDS[task.status] ?? STATUS[task.status].word} since <Time ts={card.since} />, when <code>{how.who}</code>{" "}
+            {rich(how.what)}.{" "}
+          </>
+        )}
         {rich([why.summary, ...why.reasons.filter((reason) => reason !== why.summary)].map(sentence).join(" "))}
       </p>
       <Verbs panel={panel} />
@@ -175,7 +185,8 @@ export function TaskPanel({ id, reviewing }: { id: string; reviewing: boolean })
   });
   const keys = (event: KeyboardEvent): void => {
     if ((event.key !== "j" && event.key !== "k") || event.target !== box.current || event.metaKey || event.ctrlKey) return;
-    const next = neighbour(id, event.key === "j" ? 1 : -1);
+    const list = column(id);
+    const next = list[list.indexOf(id) + (event.key === "j" ? 1 : -1)];
     if (next) {
       event.preventDefault();
       event.stopPropagation();

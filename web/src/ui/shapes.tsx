@@ -39,7 +39,6 @@ export const COLUMN: Record<ColumnName, Look> = {
 };
 /** Kinds of inbox items, and the strips of cards that have one. */
 export const KIND: Record<string, { icon: string; tone: string }> = {
-  decision_due: { icon: "decision", tone: "blocked" },
   decision: { icon: "decision", tone: "blocked" },
   exhausted: { icon: "failed", tone: "failed" },
   failed: { icon: "failed", tone: "failed" },
@@ -150,7 +149,7 @@ export function LifeRing({ life }: { life: Life }) {
 }
 export const Agent = ({ id, life, dense = false }: { id: string; life?: Life | null; dense?: boolean }) => (
   <span class="agent" title={id}>
-    {life && <LifeRing life={life} />}
+    {life ? <LifeRing life={life} /> : !dense && <span class="ring" />}
     {dense ? shortAgent(id) : id}
   </span>
 );

@@ -1,14 +1,14 @@
 // Texts of the log as they are read: ids become links, and what is written as code looks like it. No markup is taken from them.
 import type { ComponentChildren } from "preact";
 import { duration, shortSha, when } from "../format";
-import { toTask } from "../route";
+import { toTask, within } from "../route";
 import { clock } from "../store";
 
 const TOKEN =
   /\b(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z)|\b([0-9a-f]{40})\b|`([^`\n]+)`|\b(T\d+)\b|\b([DLMR]\d+)\b|\b([a-z][a-z0-9.-]*:[a-z0-9][\w.-]{2,})\b|((?:[\w.@-]+\/)+[\w.@*-]+\.\w+|(?:[\w.@-]+\/)+\*\*)/g;
 
-export const TaskId = ({ id }: { id: string }) => (
-  <a class="id" href={toTask(id)}>
+export const TaskId = ({ id, repo }: { id: string; repo?: string | undefined }) => (
+  <a class="id" href={toTask(id, within(repo))}>
     {id}
   </a>
 );

@@ -22,4 +22,6 @@ pub enum ExportCommand {
         /// The directory to write
         dir: String,
     },
+    #[command(about = help::<op::ExportJson>(), after_help = "Example:\n  comity export json >comity.json")]
+    Json,
 }

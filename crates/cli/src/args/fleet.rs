@@ -8,6 +8,10 @@ use comity_core::budget::Per;
 use comity_core::money::Usd;
 use comity_core::run::{RunState, Stage};
 
+fn label(text: &str) -> Result<String, String> {
+    comity_project::fleet::label(text).map(|_| text.to_owned())
+}
+
 /// Starts a run, or does something with one.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -57,6 +61,9 @@ pub struct StartArgs {
     /// The most turns that the agent may take
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
+    /// Wait for a worker on another host that offers this, such as gpu=1 (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+    pub label: Vec<String>,
     /// Start a developer although the plan of the task is not ready; only a person may, with a reason
     #[arg(long, requires = "reason")]
     pub skip_design: bool,
@@ -121,8 +128,8 @@ pub enum RunCommand {
         #[arg(long)]
         fresh: bool,
     },
-    /// Say something to the agent of a run while it works
-    #[command(after_help = "Example:\n  comity run steer R1 'Leave the tests of the parser alone'")]
+    #[command(about = help::<op::RunSteer>(),
+        after_help = "Example:\n  comity run steer R1 'Leave the tests of the parser alone'")]
     Steer {
         /// The id of the run
         id: String,
@@ -130,8 +137,7 @@ pub enum RunCommand {
         #[arg(value_parser = text, allow_hyphen_values = true)]
         text: String,
     },
-    /// Show what a run changed, as a diff against the commit that it began with
-    #[command(after_help = "Example:\n  comity run diff R1")]
+    #[command(about = help::<op::RunDiff>(), after_help = "Example:\n  comity run diff R1")]
     Diff {
         /// The id of the run
         id: String,

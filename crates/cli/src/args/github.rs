@@ -1,18 +1,31 @@
 //! `comity github …`
 
 use super::help;
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use comity_api::op;
 use std::net::SocketAddr;
+
+/// Whose account a token belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AccountOf {
+    Bot,
+    Person,
+}
 
 /// What can be done with GitHub.
 #[derive(Debug, Subcommand)]
 pub enum GithubCommand {
-    #[command(about = help::<op::GithubSetup>(), after_help = "Example:\n  comity github setup")]
+    #[command(about = help::<op::GithubSetup>(), after_help = "Example:\n  comity github setup --account bot --me ann")]
     Setup {
         /// Send events of the repository to this address, where `comity github serve` listens
         #[arg(long, value_name = "URL")]
         hook: Option<String>,
+        /// Whose account the token belongs to: only comity writes with it, or a person, too
+        #[arg(long, value_enum)]
+        account: Option<AccountOf>,
+        /// Your own login on GitHub: what it approves there is your approval
+        #[arg(long, value_name = "LOGIN")]
+        me: Option<String>,
         /// Only show what would be done
         #[arg(long)]
         dry_run: bool,

@@ -10,7 +10,19 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
     ("Tell each other", &["brief", "tell", "pad", "interface"]),
     (
         "Agents at work",
-        &["run", "runs", "supervise", "merge", "release", "workspace", "cost", "budget"],
+        &[
+            "run",
+            "runs",
+            "supervise",
+            "worker",
+            "workers",
+            "objective",
+            "merge",
+            "release",
+            "workspace",
+            "cost",
+            "budget",
+        ],
     ),
     ("Look", &["status", "board", "why", "log", "event", "report", "guard"]),
     (

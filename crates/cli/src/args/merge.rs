@@ -20,8 +20,7 @@ pub enum MergeCommand {
         #[arg(long)]
         once: bool,
     },
-    /// Compare the work of runs that are under way, and tell the later one of each conflict
-    #[command(after_help = "Example:\n  comity merge probe")]
+    #[command(about = help::<op::MergeProbe>(), after_help = "Example:\n  comity merge probe")]
     Probe,
 }
 

@@ -16,6 +16,8 @@ mod log;
 mod memory;
 mod merge;
 mod neo;
+mod neo_fleet;
+mod objective;
 mod post;
 mod serve;
 mod shorthand;
@@ -25,6 +27,7 @@ mod task_fields;
 mod team;
 mod values;
 mod with;
+mod worker;
 mod workspace;
 
 pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
@@ -34,7 +37,7 @@ pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
-pub use github::GithubCommand;
+pub use github::{AccountOf, GithubCommand};
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -42,12 +45,13 @@ pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
-    NeoAbout, NeoAsk, NeoCommand, NeoCost, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory,
-    NeoRun, NeoRuns, NeoShown, NeoTask,
+    NeoAbout, NeoAsk, NeoChild, NeoCommand, NeoCost, NeoDecision, NeoDirective, NeoLog, NeoLogs,
+    NeoMemory, NeoOutput, NeoRun, NeoRuns, NeoShown, NeoSupervise, NeoSupervisor, NeoTask,
 };
+pub use objective::ObjectiveCommand;
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
-pub use shorthand::{expanded, instead};
+pub use shorthand::{expanded, instead, nearest_command};
 pub use supervise::SuperviseArgs;
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -56,6 +60,7 @@ pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
+pub use worker::WorkerArgs;
 pub use workspace::WorkspaceCommand;
 
 use anstream::ColorChoice;
@@ -213,11 +218,26 @@ pub enum Command {
     Run(Deferred<RunArgs>),
     #[command(about = help::<op::Runs>(), after_help = "Example:\n  comity runs --status running")]
     Runs(Deferred<RunsArgs>),
+    /// Take the runs of other hosts that ask for what this one offers
+    #[command(
+        after_help = "Hosts share a store on PostgreSQL and the remote that [fleet] remote names. A run that was started with --label waits for a \
+        worker that offers all of its labels. A host that is lost loses nothing: its run goes on elsewhere, from what was pushed last.\n\n\
+        Example:\n  comity worker --label gpu=1 --capacity 2"
+    )]
+    Worker(Deferred<WorkerArgs>),
+    #[command(about = help::<op::Workers>(), after_help = "Example:\n  comity workers")]
+    Workers,
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
     /// Look after the work trees of runs
     #[command(subcommand, after_help = "Example:\n  comity workspace list")]
     Workspace(Deferred<WorkspaceCommand>),
+    /// Look after an objective, from inside of its run: send agents out, and end with evidence or a question
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity objective complete --evidence 'Dates are parsed=R2'"
+    )]
+    Objective(Deferred<ObjectiveCommand>),
     /// Merge approved work: show the queue, work through it, and look for coming conflicts
     #[command(subcommand, after_help = "Example:\n  comity merge run")]
     Merge(Deferred<MergeCommand>),

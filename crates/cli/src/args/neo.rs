@@ -1,5 +1,6 @@
 //! `comity neo …`: the commands of neo with their own flags.
 
+pub use super::neo_fleet::{NeoChild, NeoCost, NeoRun, NeoRuns, NeoSupervise, NeoSupervisor};
 use clap::{Args, Subcommand};
 
 /// What neo's commands do, on this project's store.
@@ -54,6 +55,24 @@ pub enum NeoCommand {
         #[command(flatten)]
         supervisor: Supervisor,
     },
+    /// Supervise with the flags of `neo supervise`
+    #[command(after_help = "Example:\n  comity neo supervise --status")]
+    Supervise(Box<NeoSupervise>),
+    /// Look at the supervisor with the flags of `neo supervisor`
+    #[command(subcommand, after_help = "Example:\n  comity neo supervisor status")]
+    Supervisor(NeoSupervisor),
+    /// List agents with the flags of `neo agents`
+    #[command(after_help = "Example:\n  comity neo agents")]
+    Agents {
+        #[command(flatten)]
+        form: NeoOutput,
+    },
+    /// Start a supervisor for one objective with the flags of `neo child`
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity neo child spawn -o 'Parse dates' -c 'The tests pass'"
+    )]
+    Child(NeoChild),
 }
 
 /// neo's flag for JSON.
@@ -68,67 +87,6 @@ impl NeoOutput {
     pub fn is_json(&self) -> bool {
         self.output.as_deref() == Some("json")
     }
-}
-
-/// `neo run`
-#[derive(Debug, Args)]
-pub struct NeoRun {
-    /// The agent
-    pub agent: Option<String>,
-    /// What is to be done
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub prompt: Option<String>,
-    /// The branch to work on
-    #[arg(long, value_name = "NAME")]
-    pub branch: Option<String>,
-    /// How urgent it is: critical, high, medium or low
-    #[arg(long, value_name = "PRIORITY", default_value = "medium")]
-    pub priority: String,
-    /// Further facts about the run, as JSON
-    #[arg(long, value_name = "JSON")]
-    pub meta: Option<String>,
-    /// What becomes of the branch: pr or branch
-    #[arg(long, value_name = "STRATEGY")]
-    pub git_strategy: Option<String>,
-    /// Go on in the background; this is so without the flag
-    #[arg(short, long)]
-    pub detach: bool,
-    /// Wait for the end of the run
-    #[arg(long, short = 's', visible_alias = "no-detach")]
-    pub sync: bool,
-    #[command(flatten)]
-    pub form: NeoOutput,
-}
-
-/// `neo runs`
-#[derive(Debug, Args)]
-pub struct NeoRuns {
-    /// The run: neo's id or its beginning, or comity's id
-    pub id: Option<String>,
-    /// Show only the last runs
-    #[arg(long, value_name = "N")]
-    pub last: Option<usize>,
-    /// Show only runs with this status: running, paused, completed, failed or blocked
-    #[arg(long, value_name = "STATUS")]
-    pub status: Option<String>,
-    /// Print one short line a run
-    #[arg(long)]
-    pub short: bool,
-    #[command(flatten)]
-    pub form: NeoOutput,
-}
-
-/// `neo cost`
-#[derive(Debug, Args)]
-pub struct NeoCost {
-    /// Print one line, for a status bar
-    #[arg(long)]
-    pub short: bool,
-    /// Show all days; this is so without the flag
-    #[arg(long)]
-    pub all: bool,
-    #[command(flatten)]
-    pub form: NeoOutput,
 }
 
 /// The one supervisor that a project has; the name is taken and has no effect.

@@ -1,5 +1,6 @@
 //! Words that people type out of habit: some stand for a command, others get told which command there is instead.
 
+use comity_core::nearest::nearest;
 use std::ffi::OsString;
 
 /// What stands for another command, at the place of the command.
@@ -30,6 +31,9 @@ const WITHIN: [(&str, &str, &str); 10] = [
     ("memory", "add", "write"),
     ("directive", "new", "create"),
 ];
+
+/// The group that lists what it has when nothing more is said.
+const BARE: &str = "config";
 
 /// Groups that have a list.
 const WITH_LIST: [&str; 8] =
@@ -94,7 +98,13 @@ pub fn expanded(mut arguments: Vec<OsString>) -> Vec<OsString> {
         return arguments;
     }
     let group = word.to_owned();
-    let Some(second) = command_at(&arguments, first + 1) else { return arguments };
+    let Some(second) = command_at(&arguments, first + 1) else {
+        let asks = arguments.iter().any(|argument| argument == "-h" || argument == "--help");
+        if group == BARE && !asks {
+            arguments.insert(first + 1, "list".into());
+        }
+        return arguments;
+    };
     let Some(word) = arguments.get_mut(second) else { return arguments };
     let text = word.to_str().unwrap_or_default();
     if text == "ls" && WITH_LIST.contains(&group.as_str()) {
@@ -119,6 +129,20 @@ fn command_at(arguments: &[OsString], from: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Returns the command or the short form that a mistyped one is nearest to.
+pub fn nearest_command(word: &str) -> Option<&'static str> {
+    let commands = super::groups::GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
+    let known: Vec<&str> = commands.chain(COMMANDS.iter().map(|(short, _)| *short)).collect();
+    // Letters in another order are the slip of a finger.
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let swapped = known.iter().copied().find(|name| sorted(name) == sorted(word));
+    swapped.or_else(|| nearest(word, known))
 }
 
 /// Returns what to do instead of a command that does not exist.
@@ -161,6 +185,9 @@ mod tests {
         assert_eq!(line("comity task --json ls"), "comity task --json list");
         assert_eq!(line("comity lease ls"), "comity lease list");
         assert_eq!(line("comity close T1"), "comity task done T1");
+        assert_eq!(line("comity --json config"), "comity --json config list");
+        assert_eq!(line("comity config get x"), "comity config get x");
+        assert_eq!(line("comity config --help"), "comity config --help");
         for same in ["comity note new ls", "comity task create ls", "comity -h ls", "comity log ls"]
         {
             assert_eq!(line(same), same);

@@ -171,19 +171,16 @@ pub enum Verdict {
 /// What can be done with definitions of agents.
 #[derive(Debug, Subcommand)]
 pub enum DefineCommand {
-    /// List the agents
-    #[command(
+    #[command(about = help::<op::AgentDefineList>(),
         after_help = "A file .comity/agents/NAME.yml or .neo/agents/NAME.yml defines an agent, or changes one of comity's.\n\n\
         Example:\n  comity agent define list"
     )]
     List,
-    /// Show an agent with its prompt
-    #[command(after_help = "Example:\n  comity agent define show developer")]
+    #[command(about = help::<op::AgentDefineShow>(), after_help = "Example:\n  comity agent define show developer")]
     Show {
         /// The name of the agent
         name: String,
     },
-    /// Check the definitions of the project; exit with 3 if one cannot be used
-    #[command(after_help = "Example:\n  comity agent define check")]
+    #[command(about = help::<op::AgentDefineCheck>(), after_help = "Example:\n  comity agent define check")]
     Check,
 }

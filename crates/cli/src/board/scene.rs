@@ -170,13 +170,13 @@ fn lease_row(lease: &LeaseView, screen: &Screen) -> Row {
 fn event_row(event: &EventView) -> Row {
     let ts = event.ts.to_string();
     let clock = ts.get(11..19).unwrap_or(&ts);
-    let task = event.task.as_deref().unwrap_or("-");
-    let says = human::event::says(event);
+    let task = event.task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
+    let says = human::story::words(event);
     Row {
         key: event.seq.to_string(),
-        left: format!("{clock} {} {task} {} {says}", event.event, event.agent),
+        left: format!("{clock} {}{task} {says}", event.agent),
         right: String::new(),
-        whole: format!("{} {clock} {} {task} {}: {says}", event.seq, event.event, event.agent),
+        whole: format!("{} {clock} {}{task} {says} ({})", event.seq, event.agent, event.event),
         tone: Tone::Quiet,
     }
 }

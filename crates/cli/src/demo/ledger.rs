@@ -1,6 +1,6 @@
 //! The scene "ledger": fourteen days of a crew at an accounting system, up to a busy moment. The pages of the documents show it.
 
-use super::stage::{Stage, Step, Trust, What};
+use super::stage::{Eyes, Stage, Step, Trust, What};
 use comity_core::refusal::Refusal;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -118,7 +118,7 @@ const TODAY: [Today; 43] = [
     today(112, "P1", "Store the exchange rate with each posting", &["crates/ledger/src/rates.rs", "crates/ledger/src/currency.rs", "migrations/0041_posting_rate.sql"], J, "VVOO", Review(252, 26, None)),
     today(113, "P1", "Answer every error as problem+json", &["crates/api/src/problem.rs"], D, "VVV", Done(105)),
     today(114, "P2", "Warn before an import overwrites matches", &["crates/recon/src/matches.rs"], H, "OOO", Review(182, 9, Some(("critic-1", 3)))),
-    today(115, "P2", "Fetch statements from the bank’s test system", &["crates/recon/src/bank.rs"], H, "O--", Blocked(240, 180, "a test account")),
+    today(115, "P2", "Fetch statements from the bank’s test system", &["crates/recon/src/bank.rs"], H, "O--", Blocked(240, 184, "a test account")),
     today(116, "P1", "Trace a request across services", &["crates/api/src/trace.rs", "crates/recon/src/trace.rs"], F, "VOO", Review(202, 14, Some(("critic-2", 12)))),
     today(117, "P1", "List accounts by cursor, not by page", &["crates/api/src/cursor.rs"], E, "OOO", SentBack(62, 24, 3)),
     today(118, "P0", "Reject postings that would unbalance a journal", &["crates/ledger/src/balance.rs", POSTING, "crates/ledger/tests/balance.rs"], A, "O--", Working(38)),
@@ -146,8 +146,9 @@ const TODAY: [Today; 43] = [
 ];
 
 /// Plays the scene into a store; returns how many steps and events it has.
-pub(super) fn play(store: &Path, commit: String) -> Result<(usize, u64), Refusal> {
-    let stage = Stage::new(store, REPO, commit)?;
+pub(super) fn play(store: &Path, commit: String, change: String) -> Result<(usize, u64), Refusal> {
+    let eyes = Eyes { commit, change: (super::rates::TASK, change) };
+    let stage = Stage::new(store, REPO, eyes)?;
     let mut script = Script::default();
     script.begin();
     script.days_before();

@@ -5,6 +5,7 @@
 
 mod crew;
 mod ledger;
+mod rates;
 mod script;
 mod stage;
 
@@ -40,6 +41,7 @@ pub fn run(global: &Global, args: &DemoArgs) -> Result<Reply, Refusal> {
         wait(&stop);
     }
     let directory = crew.directory().display().to_string();
+    let tree = crew.main_tree().display().to_string();
     let removed = crew.leave();
     if stop.load(Ordering::SeqCst) {
         return Ok(Reply::printed().exit(if args.open { 0 } else { INTERRUPTED }));
@@ -47,7 +49,7 @@ pub fn run(global: &Global, args: &DemoArgs) -> Result<Reply, Refusal> {
     let (answer, words) = played?;
     let ending = match args.dir {
         None => format!("{directory} is removed.\nNow in your own repository: comity init\n"),
-        Some(_) => format!("it is in {directory}.\nLook at it: comity up\n"),
+        Some(_) => format!("it is in {tree}.\nLook at it there: comity up\n"),
     };
     removed?;
     Ok(Reply::text(answer, format!("\n{words}; {ending}")))
@@ -68,10 +70,10 @@ fn story(crew: &mut Crew, started: Instant) -> Result<Told, Refusal> {
 /// Plays a scene into the store of the repository, as if it had happened until now.
 fn show(crew: &mut Crew, started: Instant) -> Result<Told, Refusal> {
     let tree = crew.main_tree();
-    let commit = crew.git(&tree, &["rev-parse", "HEAD"])?;
+    let (commit, change) = rates::commit(crew, &tree)?;
     crew.quietly("human:you", &tree, &["init", "--yes", "--clients", "none"])?;
     crew.write(&tree, ".comity/config.toml", ledger::SETTINGS)?;
-    let (steps, events) = ledger::play(&tree.join(".git/comity/comity.db"), commit)?;
+    let (steps, events) = ledger::play(&tree.join(".git/comity/comity.db"), commit, change)?;
     crew.open_pages()?;
     let seconds = started.elapsed().as_secs_f64();
     let answer = json!({"demo": {"ok": true, "scene": "ledger", "steps": steps, "events": events,

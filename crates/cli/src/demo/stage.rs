@@ -40,13 +40,18 @@ pub(super) enum Trust {
     Verified,
 }
 
+/// Until so long before its end, a scene has a host that sleeps between its steps, so that nothing expires there. After that it is
+/// awake, and who gives no sign of life is silent.
+const AWAKE_MS: i64 = 12 * 60_000;
+
 /// The system's clock, set back.
 struct SetBack(AtomicI64);
 
 impl Clock for SetBack {
     fn read(&self) -> Reading {
         let now = SystemClock.read();
-        Reading { wall_ms: now.wall_ms - self.0.load(Ordering::SeqCst), ..now }
+        let back = self.0.load(Ordering::SeqCst);
+        Reading { wall_ms: now.wall_ms - back, boot_ms: now.boot_ms - back.min(AWAKE_MS), ..now }
     }
 }
 
@@ -59,15 +64,15 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn new(store: &Path, repo: &str, commit: String) -> Result<Stage, Refusal> {
+    pub(super) fn new(store: &Path, repo: &str, eyes: Eyes) -> Result<Stage, Refusal> {
         let clock = Arc::new(SetBack(AtomicI64::new(0)));
         let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
         let store = SqliteStore::open(store, options).map_err(Refusal::from)?;
         let service = Service::inline(Box::new(store), Settings::default())?;
         let mut handlers = Handlers::default();
         comity_engine::register(&service, &mut handlers);
-        let eyes = Arc::new(Eyes { commit });
-        Ok(Stage { service, handlers, clock, eyes, repo: RepoName::parse(repo)? })
+        let repo = RepoName::parse(repo)?;
+        Ok(Stage { service, handlers, clock, eyes: Arc::new(eyes), repo })
     }
 
     /// Plays steps in the order of their times; returns how many there were.
@@ -92,7 +97,7 @@ impl Stage {
                     gate: (*gate).to_owned(),
                     pass: *pass,
                     report: None,
-                    commit: Some(self.eyes.commit.clone()),
+                    commit: Some(self.eyes.commit_of(task).to_owned()),
                     new: false,
                 };
                 let mut request = caller.request(Command::from(input));
@@ -117,12 +122,18 @@ impl Stage {
     }
 }
 
-/// Sees what the scene wants to be seen: every task changed the files that it declared, in one commit.
-struct Eyes {
-    commit: String,
+/// Sees what the scene wants to be seen: every task changed the files that it declared, in one commit. One task has a change of its
+/// own in git.
+pub(super) struct Eyes {
+    pub(super) commit: String,
+    pub(super) change: (&'static str, String),
 }
 
 impl Eyes {
+    fn commit_of(&self, task: &str) -> &str {
+        if self.change.0 == task { &self.change.1 } else { &self.commit }
+    }
+
     fn run(&self, trust: Trust, pass: bool, tail: &str) -> Option<RunSeen> {
         let tree = match trust {
             Trust::Claimed => return None,
@@ -153,9 +164,11 @@ impl Observer for Eyes {
             action: FileAction::Modified,
             moved_from: None,
         };
+        let commit =
+            look.task.map_or(self.commit.as_str(), |task| self.commit_of(task.id.as_str()));
         let work = WorkSeen {
             task_version: version,
-            commit: self.commit.clone(),
+            commit: commit.to_owned(),
             branch: look.task.and_then(|task| task.branch.clone()),
             base: self.commit.clone(),
             files: files.iter().map(changed).collect(),

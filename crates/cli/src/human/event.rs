@@ -61,7 +61,7 @@ pub fn line(event: &EventView, screen: &Screen) -> String {
 }
 
 /// The telling fields, in one line.
-pub fn says(event: &EventView) -> String {
+fn says(event: &EventView) -> String {
     let fields = &event.fields;
     let show = |value: &Value| match value {
         Value::String(text) => text.replace('\n', " "),

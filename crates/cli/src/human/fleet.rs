@@ -4,7 +4,10 @@ use super::Screen;
 use super::table::{Table, plain};
 use super::words::{BAD, BOLD, BUSY, DIM, GOOD, PLAIN, WARN, ago, count, more, paint, wrap};
 use crate::terminal::Ink;
-use comity_api::{BudgetsAnswer, CostAnswer, RunAnswer, RunsPage, SumView};
+use comity_api::{
+    BudgetsAnswer, CostAnswer, DefinedAgent, DefinedAgents, RunAnswer, RunsPage, StartedRun,
+    SumView,
+};
 use comity_core::money::Usd;
 use comity_core::run::RunState;
 use comity_core::view::{BudgetState, RunView};
@@ -74,7 +77,14 @@ fn field(out: &mut String, name: &str, value: &str) {
 }
 
 pub fn line(answer: &RunAnswer, _: &Screen) -> String {
-    let run = &answer.run;
+    line_of(&answer.run)
+}
+
+pub fn started(answer: &StartedRun, _: &Screen) -> String {
+    line_of(&answer.run)
+}
+
+fn line_of(run: &RunView) -> String {
     let task = run.task.as_deref().unwrap_or_default();
     format!("{}  {}  {}\n", paint(BOLD, id(run)), paint(style(run.state), run.state.as_str()), task)
 }
@@ -199,7 +209,8 @@ pub fn budgets(answer: &BudgetsAnswer, screen: &Screen) -> String {
 }
 
 /// An agent with its prompt.
-pub fn definition(agent: &comity_fleet::Agent) -> String {
+pub fn definition(answer: &DefinedAgent, _: &Screen) -> String {
+    let agent = &answer.agent;
     let writes = if agent.writable { "writes" } else { "reads only" };
     let mut text = format!("{}  {}\n", agent.name, agent.description);
     let _ = writeln!(text, "  stage   {}, {writes}", agent.stage);
@@ -215,9 +226,9 @@ pub fn definition(agent: &comity_fleet::Agent) -> String {
 }
 
 /// All agents, and the definitions that cannot be used.
-pub fn definitions(agents: &[comity_fleet::Agent], bad: &[comity_fleet::BadAgent]) -> String {
+pub fn definitions(answer: &DefinedAgents, _: &Screen) -> String {
     let mut text = String::new();
-    for agent in agents {
+    for agent in &answer.agents {
         let from = agent.file.as_deref().unwrap_or("comity");
         let _ = writeln!(
             text,
@@ -227,7 +238,7 @@ pub fn definitions(agents: &[comity_fleet::Agent], bad: &[comity_fleet::BadAgent
             agent.model.as_deref().unwrap_or("-")
         );
     }
-    for one in bad {
+    for one in &answer.bad {
         let _ = writeln!(text, "{}: {}", one.file, one.problems.join("; "));
     }
     text

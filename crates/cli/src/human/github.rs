@@ -1,10 +1,14 @@
 //! GitHub, in words.
 
 use super::Screen;
+use super::words::wrap;
 use comity_api::{
     ForgottenRows, GithubChecks, GithubImport, GithubQuotaAnswer, GithubSetupAnswer,
     GithubStatusAnswer, GithubSync, GithubSyncAnswer, IssueAnswer, PublishAnswer, PullAnswer,
 };
+
+/// The width of the state of a check.
+const STATE_COLUMNS: usize = 8;
 
 fn text(lines: Vec<String>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
@@ -92,10 +96,12 @@ pub fn setup(answer: &GithubSetupAnswer, _: &Screen) -> String {
     text(lines)
 }
 
-pub fn checks(answer: &GithubChecks, _: &Screen) -> String {
+pub fn checks(answer: &GithubChecks, screen: &Screen) -> String {
     let line = |check: &comity_api::GithubCheck| {
         let hint = check.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("{:8} {}: {}{hint}", check.state, check.name, check.message)
+        let said = format!("{}: {}{hint}", check.name, check.message);
+        let said = wrap(&said, &" ".repeat(STATE_COLUMNS + 1), screen.columns);
+        format!("{:STATE_COLUMNS$} {}", check.state, said.trim())
     };
     text(answer.checks.iter().map(line).collect())
 }

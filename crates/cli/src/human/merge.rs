@@ -3,9 +3,8 @@
 use super::Screen;
 use super::table::{Table, plain};
 use super::words::{BAD, BOLD, DIM, GOOD, WARN, ago, count, paint, short_sha};
-use comity_api::{MergeQueueAnswer, MergeRunAnswer, ReleaseAnswer};
+use comity_api::{MergeQueueAnswer, MergeRunAnswer, ProbesAnswer, ReleaseAnswer, SpacesAnswer};
 use comity_core::merging::Probe;
-use comity_fleet::{ProbesAnswer, SpacesAnswer};
 
 pub fn queue(answer: &MergeQueueAnswer, screen: &Screen) -> String {
     if answer.queue.is_empty() && screen.terminal {

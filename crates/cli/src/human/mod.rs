@@ -9,6 +9,7 @@ pub mod intervention;
 pub mod log;
 pub mod memory;
 pub mod merge;
+pub mod objective;
 pub mod post;
 pub mod settings;
 pub mod status;
@@ -21,6 +22,7 @@ pub mod trust;
 pub mod whoami;
 pub mod why;
 mod words;
+pub mod worker;
 
 pub use words::{ago, count, cut, left, now, refusal, width};
 

@@ -1,12 +1,12 @@
 //! What happened, in words: one sentence an event, and a task with all that was said about it.
 
-use super::words::{BAD, BOLD, DIM, GOOD, PLAIN, ago, cut, paint, short_sha, width, wrap};
+use super::words::{BAD, BOLD, DIM, GOOD, PLAIN, ago, cut, paint, width, wrap};
 use super::{Screen, task};
 use crate::terminal::Ink;
 use comity_api::{EventView, StoryAnswer};
 use comity_core::view::DecisionView;
+use comity_engine::telling;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Entries of each part of a story, the newest ones.
 const ENTRIES_MAX: usize = 8;
@@ -152,83 +152,8 @@ fn evidence(event: &EventView) -> Entry<'_> {
     Entry { event, text: words(event), ink: if pass { GOOD } else { BAD } }
 }
 
-/// One event as a sentence about who acts.
-pub(super) fn words(event: &EventView) -> String {
-    let text = |key: &str| event.text(key).unwrap_or_default().replace('\n', " ");
-    let with = |key: &str, before: &str| match text(key) {
-        empty if empty.is_empty() => String::new(),
-        text => format!("{before}{text}"),
-    };
-    let reported = event.fields.get("reported").and_then(Value::as_bool).unwrap_or(false);
-    if reported {
-        let said = with("text", ": ") + &with("result", ": ") + &with("reason", ": ");
-        return format!("reports {}{said}", event.event);
-    }
-    match event.event.as_str() {
-        "task_created" => format!("created it: {}", text("title")),
-        "task_updated" => format!("changed {}", changed(event)),
-        "task_assigned" => match text("assignee") {
-            nobody if nobody.is_empty() => "freed it for anybody".to_owned(),
-            agent => format!("reserved it for {agent}"),
-        },
-        "task_linked" => format!("linked it to {} {}", text("provider"), text("value")),
-        "task_claimed" => format!("claimed it{}", with("branch", " on ")),
-        "dependency_added" => format!("lets it wait for {}", text("on")),
-        "dependency_removed" => format!("lets it wait no longer for {}", text("on")),
-        "status_changed" => {
-            let why = with("reason", ": ") + &with("needs", ", needs ");
-            format!("{} → {}{why}", text("old_status"), text("new_status"))
-        }
-        "file_locked" => format!("leased {}", text("path")),
-        "lease_renewed" => format!("renewed the lease on {}", text("path")),
-        "lease_released" => format!("gave {} back", text("path")),
-        "locks_reclaimed" => {
-            format!("took back what {} held without a sign of life", text("owner"))
-        }
-        "review_requested" => {
-            let commit = event.text("commit").map(|sha| format!(" at {}", short_sha(sha)));
-            format!("submitted it for review{}", commit.unwrap_or_default())
-        }
-        "pr_opened" => format!("opened {}", text("pr")),
-        "review_taken" => "took the review".to_owned(),
-        "review_feedback" if text("status") == "changes_requested" => {
-            format!("sent it back{}", with("notes", ": "))
-        }
-        "review_feedback" => format!("reviewed it{}", with("notes", ": ")),
-        "approved" => format!("approved it{}", with("notes", ": ")),
-        "merged" => match event.text("sha") {
-            Some(sha) => format!("merged it as {}", short_sha(sha)),
-            None => format!("finished it{}", with("unmerged", " without a merge: ")),
-        },
-        "released" => format!("gave it back{}", with("reason", ": ")),
-        "tests_run" => {
-            let verdict = if text("result") == "pass" { "passes" } else { "fails" };
-            format!("{} {verdict} ({}){}", text("gate"), text("tier"), with("report", ", see "))
-        }
-        "gate_waived" => format!("waived {}: {}", text("gate"), text("reason")),
-        "item_checked" => format!("{}: {}{}", text("item"), text("state"), with("reason", ", ")),
-        "subtask_started" => format!("began {}: {}", text("subtask"), text("notes")),
-        "subtask_completed" => format!("completed {}: {}", text("subtask"), text("notes")),
-        "decision_asked" => format!("asks {} ({})", text("question"), text("decision")),
-        "decision_answered" => {
-            format!("answered {}: {}{}", text("decision"), text("answer"), with("text", ", "))
-        }
-        "decision_expired" => format!("{} got no answer in time", text("decision")),
-        "agent_registered" | "agent_updated" => format!("registered {}", text("id")),
-        "note" => format!("{}: {}", text("type"), text("text")),
-        "error" => format!("stopped it: {}", text("reason")),
-        "context_reset" => format!("goes on in a fresh context{}", with("subtask", " with ")),
-        "memory_written" => format!("remembers: {}", text("text")),
-        _ => {
-            let said = super::event::says(event);
-            format!("{}{}{said}", event.event, if said.is_empty() { "" } else { ": " })
-        }
-    }
-}
-
-/// The fields that an update names.
-fn changed(event: &EventView) -> String {
-    let fields = event.fields.iter().filter(|(key, value)| *key != "via" && !value.is_null());
-    let names: Vec<&str> = fields.map(|(key, _)| key.as_str()).collect();
-    names.join(", ")
+/// One event as a sentence about who acts, with the reason.
+pub fn words(event: &EventView) -> String {
+    let why = telling::why(event).map(|why| format!(": {why}"));
+    telling::what(event) + &why.unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! How something came to be, in words.
 
 use super::Screen;
-use super::words::{BOLD, DIM, paint};
+use super::words::{BOLD, DIM, paint, wrap};
 use crate::local_time::date_and_time;
 use comity_api::HistoryAnswer;
 use std::fmt::Write;
@@ -15,7 +15,11 @@ pub fn why(answer: &HistoryAnswer, screen: &Screen) -> String {
         let reason = line.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let says = format!("{} {}{task}{reason}", line.who, line.what);
         let _ = match screen.terminal {
-            true => writeln!(out, "{}  {says}", paint(DIM, &format!("{seq:>6}  {when}"))),
+            true => {
+                let front = format!("{seq:>6}  {when}");
+                let says = wrap(&says, &" ".repeat(front.len() + 2), screen.columns);
+                writeln!(out, "{}  {}", paint(DIM, &front), says.trim())
+            }
             false => writeln!(out, "{seq}\t{when}\t{}\t{}{task}{reason}", line.who, line.what),
         };
     }

@@ -2,13 +2,13 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, show};
+use super::{call, execute, reply, show};
 use crate::args::{BudgetCommand, CostArgs, Global, RunArgs, RunCommand, RunsArgs, StartArgs};
-use crate::human;
+use crate::human::{self, Screen};
 use crate::output::{self, Reply};
 use comity_api::{
-    ById, ClearBudget, CostFilter, Nothing, PauseRun, ResumeRun, RunAnswer, RunFilter, RunLogsOf,
-    StopRun, WriteNote, op,
+    ById, ClearBudget, CostFilter, Nothing, PauseRun, ResumeRun, RunAnswer, RunDiffAnswer,
+    RunFilter, RunLogsOf, StartRun, SteerRun, StopRun, op,
 };
 use comity_core::command::NewBudget;
 use comity_core::hint::{op as operation, say};
@@ -16,12 +16,11 @@ use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
 use comity_engine::{Caller, Handler};
-use comity_fleet::{Asked, Job, RunOutputs, RunPlace, Surroundings};
+use comity_fleet::{Fleet, Job, RunOutputs, Surroundings};
 use comity_guard::GitObserver;
 use comity_project::store::Access;
 use comity_project::{Context, plain_file};
 use comity_server::{RunDoor, Served};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::path::Path;
@@ -41,67 +40,40 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
             execute::<op::RunPause>(context, PauseRun { id, reason }, human::fleet::line)
         }
         RunCommand::Resume { id, fresh } => resume(context, id, fresh),
-        RunCommand::Steer { id, text } => steer(context, id, &text),
+        RunCommand::Steer { id, text } => {
+            let fleet = on_host(context, Access::Write)?;
+            let input = SteerRun { id, text };
+            call::<op::RunSteer>(&fleet, &context.caller(), input, human::fleet::line)
+        }
         RunCommand::Diff { id } => diff(context, id, json),
     }
 }
 
-/// A paused run goes on; one that has ended goes on in another one.
+/// Returns what runs agents on this host.
+pub(super) fn on_host(context: &Context, access: Access) -> Result<Fleet, Refusal> {
+    let service = context.service(access)?;
+    Ok(Fleet { context: context.clone(), service, program: crate::env::program()? })
+}
+
 fn resume(context: &Context, id: String, fresh: bool) -> Result<Reply, Refusal> {
-    let run = context.ask::<op::RunShow>(ById { id: id.clone() })?.run;
-    if run.state.is_live() {
-        return execute::<op::RunResume>(context, ResumeRun { id, fresh }, human::fleet::line);
-    }
-    let service = context.service(Access::Write)?;
-    let program = crate::env::program()?;
-    let started = comity_fleet::resume(context, &service, &program, &id, fresh)?;
-    Ok(Reply::new(RunAnswer { run: started.run }, human::fleet::line))
-}
-
-/// Says something to an agent. The log of the project has it, too.
-fn steer(context: &Context, id: String, text: &str) -> Result<Reply, Refusal> {
-    let answer = context.ask::<op::RunShow>(ById { id })?;
-    let run = &answer.run;
-    let id = run.id.clone().unwrap_or_default();
-    if !run.state.is_live() || run.state == RunState::Queued {
-        let message = format!("{id} is {}, and nobody listens", run.state);
-        return Err(Refusal::new(Code::InvalidTransition, message).detail("run", id.as_str()));
-    }
-    if !comity_fleet::is_here(context, &id)? {
-        let host = run.host.clone().unwrap_or_default();
-        let message = format!("{id} runs on the host {host}");
-        return Err(Refusal::new(Code::InvalidTransition, message).hint("say it there"));
-    }
-    let note = WriteNote {
-        kind: "action".to_owned(),
-        text: format!("to {id}: {text}"),
-        task: run.task.clone(),
-        paths: Vec::new(),
-    };
-    context.service(Access::Write)?.call::<op::Note>(&context.caller(), note)?;
-    comity_fleet::steer(&RunPlace::of(context, &id)?, text)?;
-    Ok(Reply::new(answer, human::fleet::line))
-}
-
-#[derive(Serialize, Deserialize)]
-struct DiffAnswer {
-    run: String,
-    diff: String,
+    let fleet = on_host(context, Access::Write)?;
+    let answered = fleet.resume(&context.caller(), ResumeRun { id, fresh })?;
+    Ok(reply(answered, human::fleet::line))
 }
 
 fn diff(context: &Context, id: String, json: bool) -> Result<Reply, Refusal> {
-    let run = context.ask::<op::RunShow>(ById { id })?.run;
-    let diff = comity_fleet::diff(context, &run)?;
+    let fleet = on_host(context, Access::Read)?;
     if json {
-        let answer = DiffAnswer { run: run.id.unwrap_or_default(), diff };
-        return Ok(Reply::new(answer, |answer, _| answer.diff.clone()));
+        let words = |answer: &RunDiffAnswer, _: &Screen| answer.diff.clone();
+        return call::<op::RunDiff>(&fleet, &context.caller(), ById { id }, words);
     }
-    drop(output::text(&diff));
+    let answer = Handler::<op::RunDiff>::handle(&fleet, &context.caller(), ById { id })?.output;
+    drop(output::text(&answer.diff));
     Ok(Reply::printed())
 }
 
 /// How often somebody who waits looks at a run or at what it said.
-const LOOK: Duration = Duration::from_millis(200);
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 
 fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
     let Some(agent) = args.agent else {
@@ -120,7 +92,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         Some(Ok(Value::Object(meta))) => meta,
         Some(_) => return Err(Refusal::input("--meta is not a JSON object")),
     };
-    let asked = Asked {
+    let wanted = StartRun {
         agent,
         prompt,
         task: args.task,
@@ -132,15 +104,14 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         model: args.model,
         budget: args.budget,
         max_turns: args.max_turns,
+        labels: args.label,
         skip_design: args.skip_design.then_some(args.reason).flatten(),
-        ..Asked::default()
     };
-    let service = context.service(Access::Write)?;
-    let started = comity_fleet::start(context, &service, &crate::env::program()?, &asked)?;
+    let fleet = on_host(context, Access::Write)?;
     if !args.wait {
-        let answer = RunAnswer { run: started.run };
-        return Ok(Reply::new(answer, human::fleet::line));
+        return call::<op::Run>(&fleet, &context.caller(), wanted, human::fleet::started);
     }
+    let started = Handler::<op::Run>::handle(&fleet, &context.caller(), wanted)?.output;
     let id = started.run.id.unwrap_or_default();
     let stop = crate::env::stop_flag()?;
     loop {
@@ -157,7 +128,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
 }
 
 /// What a shell reports for a command that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 fn ended(answer: RunAnswer) -> Reply {
     let run = &answer.run;
@@ -222,7 +193,8 @@ pub fn keeper(job: &Path) -> Result<(), Refusal> {
         is_comitys: Box::new(comity_bridge::by_comity(&context)),
     };
     let door = |socket: &Path, caller: Caller| -> Result<Box<dyn Any>, Refusal> {
-        let served = Served::open(context.clone(), true)?;
+        let mut served = Served::open(context.clone(), true)?;
+        served.program = Some(crate::env::program()?);
         Ok(Box::new(RunDoor::open(served, socket, caller)?))
     };
     let program = crate::env::program()?;

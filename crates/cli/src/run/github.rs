@@ -3,20 +3,24 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::call;
-use crate::args::GithubCommand;
+use crate::args::{AccountOf, GithubCommand};
 use crate::env;
 use crate::human::github as words;
 use crate::output::{self, Reply};
 use comity_api::{
-    ById, Claim, ImportIssues, Nothing, OfIssue, PublishTasks, SetupGithub, SyncGithub, TaskFilter,
-    op,
+    ById, GithubCheck, ImportIssues, Nothing, OfIssue, PublishTasks, SetupGithub, SyncGithub, op,
 };
-use comity_core::refusal::{Code, Refusal};
-use comity_github::{Github, claims};
+use comity_core::ids::AgentId;
+use comity_core::refusal::Refusal;
+use comity_engine::Handler;
+use comity_github::Github;
 use comity_project::Context;
-use comity_project::github::Claims;
+use comity_project::settings_file;
 use comity_project::store::Access;
 use std::net::SocketAddr;
+
+/// The exit status when GitHub cannot be asked.
+const GITHUB_AWAY: u8 = 5;
 
 pub(super) fn github(context: &Context, access: Access) -> Result<Github, Refusal> {
     Ok(Github { service: context.service(access)?, context: context.clone() })
@@ -31,12 +35,29 @@ pub(super) fn run(context: &Context, command: GithubCommand, json: bool) -> Resu
     let caller = context.caller();
     let github = github(context, Access::Write)?;
     match command {
-        GithubCommand::Setup { hook, dry_run } => {
+        GithubCommand::Setup { hook, account, me, dry_run } => {
             let input = SetupGithub { hook, dry_run };
-            call::<op::GithubSetup>(&github, &caller, input, words::setup)
+            let answer = Handler::<op::GithubSetup>::handle(&github, &caller, input)?;
+            let login = answer.output.account.clone().unwrap_or_default();
+            let notes = match dry_run {
+                true => Vec::new(),
+                false => whose(context, &login, account, me, json)?,
+            };
+            let remarks = answer.remarks.into_iter().chain(notes).collect();
+            Ok(Reply::new(answer.output, words::setup).noted(remarks))
         }
         GithubCommand::Doctor => {
-            call::<op::GithubDoctor>(&github, &caller, Nothing {}, words::checks)
+            let answer = Handler::<op::GithubDoctor>::handle(&github, &caller, Nothing {})?.output;
+            let failed = |name: &str| {
+                let is_so = |one: &&GithubCheck| one.state == "failed" && one.name == name;
+                answer.checks.iter().find(is_so).is_some()
+            };
+            // What cannot be asked differs from what is wrong.
+            let exit = match failed("token") {
+                true => GITHUB_AWAY,
+                false => u8::from(answer.checks.iter().any(|one| one.state == "failed")),
+            };
+            Ok(Reply::new(answer, words::checks).exit(exit))
         }
         GithubCommand::Status => {
             call::<op::GithubStatus>(&github, &caller, Nothing {}, words::status)
@@ -73,34 +94,50 @@ pub(super) fn run(context: &Context, command: GithubCommand, json: bool) -> Resu
     }
 }
 
-/// Takes the ref of a task's issue, where engines share no store but GitHub; without a task, of the first ready one
-/// that no other engine has. Returns the task whose ref was taken.
-pub(super) fn take_ref(context: &Context, wish: &mut Claim) -> Result<Option<String>, Refusal> {
-    if context.config.github()?.claims != Claims::Refs {
-        return Ok(None);
+/// Writes down whose account the token belongs to, and who the caller is on GitHub; asks a person who did not say.
+fn whose(
+    context: &Context,
+    login: &str,
+    account: Option<AccountOf>,
+    me: Option<String>,
+    json: bool,
+) -> Result<Vec<String>, Refusal> {
+    let root = &context.root.dir;
+    let is_set = settings_file::get(root, "github.account")?.value.is_some();
+    let asks = !json && !is_set && account.is_none() && env::converses();
+    let account = match asks {
+        true => env::asked(&format!(
+            "The token belongs to {login}. Do you use that account yourself, too? [y/N]"
+        ))
+        .map(|answer| if is_yes(&answer) { AccountOf::Person } else { AccountOf::Bot }),
+        false => account,
+    };
+    let me = match (account, me) {
+        (Some(AccountOf::Person), None) => Some(login.to_owned()),
+        (_, None) if asks => env::asked("Your own login on GitHub? (nothing: none)"),
+        (_, me) => me,
+    };
+    let mut notes = Vec::new();
+    if let Some(account) = account {
+        let word = if account == AccountOf::Person { "person" } else { "bot" };
+        settings_file::set(&context.actor, root, "github.account", word)?;
+        notes.push(format!("github.account = {word}"));
     }
-    let (github, caller) = (github(context, Access::Write)?, context.caller());
-    if let Some(id) = &wish.id {
-        return Ok(claims::take(&github, &caller, id)?.then(|| id.clone()));
+    let me = me.map(|login| login.trim().trim_start_matches('@').to_owned());
+    if let Some(me) = me.filter(|me| !me.is_empty() && context.actor.is_person()) {
+        let mut people = context.config.github()?.people;
+        people.insert(me, context.actor.clone());
+        let entry = |(login, id): (&String, &AgentId)| format!("{login:?} = {:?}", id.as_str());
+        let table = people.iter().map(entry).collect::<Vec<_>>().join(", ");
+        let text = format!("{{ {table} }}");
+        settings_file::set(&context.actor, root, "github.people", &text)?;
+        notes.push(format!("github.people = {text}"));
     }
-    let ready = TaskFilter { ready: true, ..TaskFilter::default() };
-    let tasks = github.service.call::<op::TaskList>(&caller, ready)?.tasks;
-    let mut refused = None;
-    for task in tasks {
-        match claims::take(&github, &caller, &task.id) {
-            Ok(taken) => {
-                wish.id = Some(task.id.clone());
-                return Ok(taken.then_some(task.id));
-            }
-            Err(refusal) if refusal.code == Code::ClaimedElsewhere => refused = Some(refusal),
-            Err(refusal) => return Err(refusal),
-        }
-    }
-    refused.map_or(Ok(None), Err)
+    Ok(notes)
 }
 
-pub(super) fn give_back_ref(context: &Context, id: &str) -> Result<(), Refusal> {
-    claims::give_back(&github(context, Access::Write)?, &context.caller(), id)
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// Keeps GitHub and the store in step until a signal ends it.

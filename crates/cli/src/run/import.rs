@@ -6,8 +6,9 @@ use super::{call, collab, text};
 use crate::args::{ExportCommand, ImportCommand};
 use crate::human::import::{import as in_words, neo_export};
 use crate::output::Reply;
+use crate::terminal::escaped;
 use comity_api::{
-    Directory, ImportDirectory, ImportFile, ImportIssues, NeoDirectory, OlderState, op,
+    Directory, ImportDirectory, ImportFile, ImportIssues, NeoDirectory, Nothing, OlderState, op,
 };
 use comity_bridge::Bridge;
 use comity_core::refusal::Refusal;
@@ -65,6 +66,13 @@ pub(super) fn export(context: &Context, command: ExportCommand) -> Result<Reply,
         }
         ExportCommand::Collab { dir } => {
             collab::in_step::<op::ExportCollab>(context, Directory { dir })
+        }
+        ExportCommand::Json => {
+            let service = context.service(Access::Read)?;
+            let all = service.call::<op::ExportJson>(&context.caller(), Nothing {})?;
+            let pretty = serde_json::to_string_pretty(&all).unwrap_or_default();
+            // What a terminal must not see is escaped as JSON has it, so that nothing is lost in a file.
+            Ok(Reply::text(all, escaped(&pretty).into_owned() + "\n"))
         }
     }
 }

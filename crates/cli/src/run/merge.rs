@@ -2,7 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{call, show, team};
+use super::{call, fleet, show, team};
 use crate::args::{MergeCommand, ReleaseArgs};
 use crate::human;
 use crate::output::Reply;
@@ -20,9 +20,8 @@ pub(super) fn run(context: &Context, command: MergeCommand, json: bool) -> Resul
             call::<op::MergeRun>(&runner, &context.caller(), input, human::merge::run)
         }
         MergeCommand::Probe => {
-            let service = context.service(Access::Write)?;
-            let probes = comity_fleet::Prober::default().probe(context, &service)?;
-            Ok(Reply::new(comity_fleet::ProbesAnswer { probes }, human::merge::probes))
+            let fleet = fleet::on_host(context, Access::Write)?;
+            call::<op::MergeProbe>(&fleet, &context.caller(), Nothing {}, human::merge::probes)
         }
     }
 }

@@ -7,6 +7,7 @@ mod decision;
 mod edit;
 mod event;
 mod fleet;
+mod focus;
 mod github;
 mod guard;
 mod hook;
@@ -17,6 +18,7 @@ mod man;
 mod memory;
 mod merge;
 mod neo;
+mod objective;
 mod post;
 mod prime;
 mod serve;
@@ -33,6 +35,7 @@ mod whoami;
 mod why;
 mod with;
 mod words;
+mod worker;
 mod workspace;
 mod writing;
 
@@ -41,7 +44,7 @@ pub use fleet::keeper;
 use crate::args::{Cli, Command, CompletionShell, Global, at_once};
 use crate::human;
 use crate::output::{self, Reply, Words};
-use comity_api::{Operation, TakeSnapshot, op};
+use comity_api::{Nothing, Operation, TakeSnapshot, op};
 use comity_core::refusal::Refusal;
 use comity_engine::{Answered, Caller, CommandOutput, Handler, Service};
 use comity_guard::Snapshots;
@@ -140,6 +143,9 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Guard(command) => guard::run(global, *command.0),
         Command::Run(args) => fleet::run(context()?, *args.0, global.json),
         Command::Runs(args) => fleet::runs(context()?, *args.0),
+        Command::Worker(args) => worker::run(context()?, *args.0, global.json),
+        Command::Workers => show::<op::Workers>(context()?, Nothing {}, human::worker::list),
+        Command::Objective(command) => objective::run(context()?, *command.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
         Command::Workspace(command) => workspace::run(context()?, *command.0),
@@ -266,24 +272,15 @@ mod tests {
         "serve",
         "link",
         "up",
-        // These start processes, or look at files of this machine.
-        "agent.define.list",
-        "agent.define.show",
-        "agent.define.check",
-        "run.diff",
-        "run.steer",
+        // These are processes that go on, or files of this machine.
         "supervise",
-        "merge.probe",
-        "workspace.list",
-        "workspace.remove",
-        "workspace.gc",
+        "worker",
         "token.create",
         "token.list",
         "token.revoke",
         "prime",
         "guard.hook",
         "github.serve",
-        "run",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
@@ -363,6 +360,16 @@ mod tests {
             is_own: true,
         };
         comity_fleet::register_outputs(&outputs, &mut handlers);
+        let own = comity_fleet::Objectives {
+            context: context.clone(),
+            service: service.clone(),
+            program: None,
+        };
+        comity_fleet::register_objectives(&own, &mut handlers);
+        let fleet = super::fleet::on_host(&context, Access::Read).unwrap();
+        comity_fleet::register(&fleet, &mut handlers);
+        let definitions = comity_fleet::Definitions { root: context.root.dir.clone() };
+        comity_fleet::register_definitions(&definitions, &mut handlers);
         let github = comity_github::Github { context: context.clone(), service: service.clone() };
         comity_github::register(&github, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);

@@ -6,12 +6,12 @@ use crate::human::Screen;
 use crate::output::{self, Reply};
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
+use comity_fleet::supervise::{post, stop};
 use comity_project::store::Access;
 use comity_project::{Asked, Context};
 use comity_server::tokens::{NewToken, Scope, TokenAnswer, TokenView, Tokens, TokensAnswer};
 use comity_server::{Listen, Listening, Served};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::fmt::Write;
 
 fn served(global: &Global, root: Option<&String>) -> Result<Served, Refusal> {
@@ -76,7 +76,8 @@ fn said(listening: &Listening, json: bool) -> std::io::Result<()> {
     let Listening { url, socket, link } = listening;
     let socket = socket.as_ref().map(|path| path.display().to_string());
     if json {
-        return output::line(&json!({"url": url, "socket": socket, "link": link}));
+        let (url, link) = (url.clone(), link.clone());
+        return output::line(&ServingAnswer { url, socket, link });
     }
     output::remark(&format!("comity serves {url} (MCP: {url}/mcp); Ctrl-C ends it"));
     match link {
@@ -98,7 +99,45 @@ pub(super) fn up(global: &Global, args: ServeArgs) -> Result<Reply, Refusal> {
             output::show(&reply)?;
         }
     }
-    serve(global, args)
+    let context = Context::find(&env::machine()?, &global.asked())?;
+    if let Some(url) = comity_server::running(&context)? {
+        return runs_already(&context, url, args.open);
+    }
+    let is_supervised = context.config.wants_supervisor() && post(&context)?.state == "stopped";
+    if is_supervised {
+        super::supervise::detach(&context, &crate::args::SuperviseArgs::default(), global)?;
+        output::remark("the supervisor runs, too; it ends with the server");
+    }
+    let done = serve(global, args);
+    if is_supervised {
+        stop(&context)?;
+    }
+    done
+}
+
+/// Prints another link to the server that runs, in the shape in which a server says where it listens.
+fn runs_already(context: &Context, url: String, open: bool) -> Result<Reply, Refusal> {
+    let link = match context.actor.is_person() {
+        true => Some(comity_server::link(context, &context.service(Access::Write)?)?.0),
+        false => None,
+    };
+    if let (true, Some(link)) = (open, &link) {
+        crate::child::open(link);
+    }
+    let socket = Some(context.socket().display().to_string());
+    let note = format!("a server runs for this project already, at {url}");
+    let answer = ServingAnswer { url, socket, link };
+    let words = |answer: &ServingAnswer, _: &Screen| {
+        answer.link.iter().map(|link| format!("{link}\n")).collect()
+    };
+    Ok(Reply::new(answer, words).note(note))
+}
+
+#[derive(Serialize, Deserialize)]
+struct ServingAnswer {
+    url: String,
+    socket: Option<String>,
+    link: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

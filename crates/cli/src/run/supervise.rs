@@ -78,7 +78,13 @@ pub(super) fn run(
         return Ok(Reply::new(PostAnswer { supervisor: post(context)? }, human::supervise::post));
     }
     if args.detach {
-        return detach(context, global);
+        return detach(context, args, global);
+    }
+    if args.detached {
+        comity_fleet::lead();
+    }
+    if let Some(text) = &args.objective {
+        return super::focus::run(context, text, args, global.json);
     }
     let program = crate::env::program()?;
     let mut supervisor = Supervisor::new(context, runner(context, global.json)?, program)?;
@@ -91,9 +97,6 @@ pub(super) fn run(
         let beat = supervisor.once()?;
         let answer = StepsAnswer { steps: beat.taken.iter().map(taken).collect(), idle: beat.idle };
         return Ok(Reply::new(answer, human::supervise::steps));
-    }
-    if args.detached {
-        comity_fleet::lead();
     }
     let flag = crate::env::stop_flag()?;
     let json = global.json;
@@ -119,7 +122,11 @@ fn tell(said: &Said<'_>, json: bool) {
 
 /// Starts the supervisor as a process of its own.
 #[expect(clippy::disallowed_methods, reason = "the supervisor goes on when this process ends")]
-fn detach(context: &Context, global: &Global) -> Result<Reply, Refusal> {
+pub(super) fn detach(
+    context: &Context,
+    args: &SuperviseArgs,
+    global: &Global,
+) -> Result<Reply, Refusal> {
     let failed = |error: std::io::Error| {
         Refusal::new(Code::CouldNotRun, format!("cannot start the supervisor: {error}"))
     };
@@ -129,6 +136,11 @@ fn detach(context: &Context, global: &Global) -> Result<Reply, Refusal> {
     command.args(["--root", &context.root.dir.to_string_lossy(), "--store", &context.store_url()]);
     command.args(["--repo", context.repo.as_str(), "--as", context.actor.as_str()]);
     command.args(["supervise", "--detached"]);
+    for (name, given) in [("objective", &args.objective), ("driver", &args.driver)] {
+        command.args(given.iter().map(|given| format!("--{name}={given}")));
+    }
+    command.args(args.criterion.iter().map(|one| format!("--criterion={one}")));
+    command.args(args.budget.iter().map(|usd| format!("--budget={}", usd.dollars())));
     if global.json {
         command.arg("--json");
     }

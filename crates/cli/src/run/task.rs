@@ -182,12 +182,8 @@ fn take_over(
 
 fn claim(context: &Context, mut wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let taken = super::github::take_ref(context, &mut wish)?;
-    let claimed = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish);
-    if let (Err(_), Some(id)) = (&claimed, taken) {
-        super::github::give_back_ref(context, &id)?;
-    }
-    let mut answered = claimed?;
+    wish.id = comity_github::choose(context, &wish)?;
+    let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
     let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
     say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     if let Some(branch) = branch {

@@ -4,17 +4,20 @@
 
 use super::{call, execute, show};
 use crate::args::{AgentCommand, DefineCommand, GateCommand, Verdict};
-use crate::output::{self, Reply};
+use crate::output::{self, Reply, Words};
 use crate::{env, human};
 use comity_api::{
-    AgentFilter, ById, Nothing, RecordGate, RegisterAgent, RunGates, SuggestAgents, WaiveGate, op,
+    AgentFilter, ById, DefinedAgents, DefinitionOf, Nothing, RecordGate, RegisterAgent, RunGates,
+    RunGatesAnswer, SuggestAgents, WaiveGate, op,
 };
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
+use comity_fleet::Definitions;
 use comity_guard::git::{Git, snapshot};
 use comity_guard::{Passed, Runner};
 use comity_project::Context;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,38 +45,42 @@ pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, R
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct DefinedAgent {
-    agent: comity_fleet::Agent,
-}
-
-#[derive(Serialize, Deserialize)]
-struct DefinedAgents {
-    agents: Vec<comity_fleet::Agent>,
-    /// Definitions that cannot be used.
-    bad: Vec<comity_fleet::BadAgent>,
-}
-
 fn define(context: &Context, command: DefineCommand) -> Result<Reply, Refusal> {
-    let root = &context.root.dir;
-    if let DefineCommand::Show { name } = &command {
-        let agent = comity_fleet::find_agent(root, name)?;
-        return Ok(Reply::new(DefinedAgent { agent }, |answer, _| {
-            human::fleet::definition(&answer.agent)
-        }));
-    }
-    let (agents, bad) = comity_fleet::all_agents(root);
-    let wrong: Vec<String> =
-        bad.iter().map(|bad| format!("{}: {}", bad.file, bad.problems.join("; "))).collect();
-    let reply = Reply::new(DefinedAgents { agents, bad }, |answer, _| {
-        human::fleet::definitions(&answer.agents, &answer.bad)
-    });
-    Ok(match (command, wrong.is_empty()) {
-        (DefineCommand::Check, false) => {
-            reply.refused(Refusal::new(Code::ContractInvalid, wrong.join("\n")))
+    let known = Definitions { root: context.root.dir.clone() };
+    let caller = context.caller();
+    match command {
+        DefineCommand::List => {
+            call::<op::AgentDefineList>(&known, &caller, Nothing {}, human::fleet::definitions)
         }
-        _ => reply,
-    })
+        DefineCommand::Show { name } => {
+            let input = DefinitionOf { name };
+            call::<op::AgentDefineShow>(&known, &caller, input, human::fleet::definition)
+        }
+        DefineCommand::Check => {
+            let words = human::fleet::definitions;
+            let done = call::<op::AgentDefineCheck>(&known, &caller, Nothing {}, words);
+            shown_with_refusal::<DefinedAgents>(done, "bad", words)
+        }
+    }
+}
+
+/// Shows the answer that a refusal has in its details, so that whoever reads the answer sees all of it.
+fn shown_with_refusal<A>(
+    done: Result<Reply, Refusal>,
+    part: &str,
+    words: Words<A>,
+) -> Result<Reply, Refusal>
+where
+    A: Serialize + DeserializeOwned + 'static,
+{
+    match done {
+        Err(refusal) if refusal.details.contains_key(part) => {
+            let answer: A = serde_json::from_value(refusal.details.clone().into())
+                .map_err(|error| Refusal::new(Code::Internal, format!("BUG: {error}")))?;
+            Ok(Reply::new(answer, words).refused(refusal))
+        }
+        done => done,
+    }
 }
 
 /// Returns what runs commands of the project. Programs that read JSON hear nothing of the progress, unless somebody
@@ -111,15 +118,7 @@ pub(super) fn gate(context: &Context, command: GateCommand, json: bool) -> Resul
             let runner = runner(context, json)?;
             let input = RunGates { id, gates };
             let done = call::<op::GateRun>(&runner, &context.caller(), input, human::team::ran);
-            // Whoever reads the answer sees how every gate went, also when that is a refusal.
-            match done {
-                Err(refusal) if refusal.details.contains_key("gates") => {
-                    let gates = serde_json::from_value(refusal.details.clone().into())
-                        .map_err(|error| Refusal::new(Code::Internal, format!("BUG: {error}")))?;
-                    Ok(Reply::new(gates, human::team::ran).refused(refusal))
-                }
-                done => done,
-            }
+            shown_with_refusal::<RunGatesAnswer>(done, "gates", human::team::ran)
         }
         GateCommand::Waive { id, gate, reason } => {
             let input = WaiveGate { id, gate, reason };

@@ -66,6 +66,38 @@ fn a_refused_lease_brings_the_brief_too() {
 }
 
 #[test]
+fn a_refused_claim_brings_the_brief_too() {
+    let sandbox = project();
+    sandbox.json(&["task", "create", "Do a again", "--file", "src"]);
+    by(&sandbox, "w1", &["task", "claim", "T1"]);
+    by(&sandbox, "w1", &["note", "change", "half done", "--path", "src/a.rs"]);
+    let (error, exit) = sandbox.comity().by("w2").args(&["task", "claim", "T2"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("lease-held"), 3));
+    assert_eq!(texts(&error["details"]["brief"]["changes"]), ["half done"]);
+    assert_eq!(by(&sandbox, "w2", &["task", "list"])["news"], Value::Null, "it came already");
+}
+
+#[test]
+fn whoever_holds_a_path_at_hand_is_a_neighbour_however_the_path_is_written() {
+    for (held, wanted) in [
+        ("README.md", "README.md"),
+        ("src/**", "src/deep/a.rs"),
+        ("src", "src/deep/a.rs"),
+        ("src/deep/a.rs", "src"),
+        ("**/*.md", "docs/a.md"),
+        ("src/b.rs", "src/a.rs"),
+    ] {
+        let sandbox = project();
+        by(&sandbox, "w1", &["lease", "acquire", held]);
+        let shown = by(&sandbox, "w2", &["brief", wanted]);
+        let neighbour = &shown["brief"]["neighbours"][0];
+        assert_eq!(neighbour["agent"], "w1", "{held} beside {wanted}");
+        assert_eq!(neighbour["paths"], json!([held]), "{held} beside {wanted}");
+        assert_eq!(by(&sandbox, "w1", &["brief", wanted])["brief"]["neighbours"], json!([]));
+    }
+}
+
+#[test]
 fn anybody_sees_the_whole_brief_and_a_fresh_context_gets_it_again() {
     let sandbox = project();
     by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);

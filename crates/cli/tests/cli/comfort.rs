@@ -85,6 +85,66 @@ fn ids_statuses_and_other_words_are_completed() {
 }
 
 #[test]
+fn wherever_the_page_of_commands_asks_for_an_id_there_is_something_to_complete() {
+    let sandbox = Sandbox::new();
+    let by = |agent: &str, args: &[&str]| sandbox.comity().by(agent).args(args).json();
+    // A task in each state that some verb wants.
+    for n in 1..=7 {
+        let title = format!("Task {n}");
+        by("human:ann", &["new", &title, "--gate", "tests"]);
+    }
+    by("human:ann", &["agent", "register", "cleo", "--role", "critic"]);
+    by("ada", &["task", "start", "T1"]);
+    for id in ["T2", "T3", "T4"] {
+        let passed = ["--gate", "tests=pass", "--empty", "--reason", "it was there"];
+        by("ada", &["task", "start", id]);
+        by("ada", &[&["task", "submit", id], &passed[..]].concat());
+    }
+    by("cleo", &["task", "approve", "T3", "T4"]);
+    by("human:ann", &["task", "merge", "T4"]);
+    by("human:ann", &["task", "abandon", "T5", "--reason", "no"]);
+    by("ada", &["task", "start", "T6"]);
+    by("ada", &["task", "block", "T6", "--needs", "a key", "--question", "Which?"]);
+    by("ada", &["lease", "acquire", "docs/"]);
+    by("ada", &["memory", "write", "it is so", "--type", "fact"]);
+    by("human:ann", &["directive", "create", "tidy up"]);
+    by("ada", &["interface", "publish", "dates", "README.md", "--path", "docs/"]);
+    let page = include_str!("../../../../docs/reference/commands.md");
+    let mut asked = 0;
+    for usage in page.lines().filter_map(|line| line.strip_prefix("Usage: comity ")) {
+        let words: Vec<&str> =
+            usage.split(' ').take_while(|word| word.starts_with(char::is_lowercase)).collect();
+        let ids = [
+            "<ID>",
+            "<ID>...",
+            "[ID]",
+            "<LOCK_ID>...",
+            "[LOCK_ID]...",
+            "<LOCK_ID>",
+            "<OF>",
+            "<TO>",
+            "[PATH|TASK]...",
+        ];
+        let place = usage
+            .split(' ')
+            .skip(words.len() + 1)
+            .find(|word| word.starts_with(['<', '[']) && *word != "[OPTIONS]");
+        if !place.is_some_and(|place| ids.contains(&place)) {
+            continue;
+        }
+        // There is no run and no token here; a run is completed in the test of runs.
+        let apart = ["run ", "neo runs", "neo logs", "token ", "agent register"];
+        if apart.iter().any(|front| words.join(" ").starts_with(front)) {
+            continue;
+        }
+        asked += 1;
+        let line: Vec<&str> = words.iter().copied().chain([""]).collect();
+        assert_ne!(completed(&sandbox, &line), "", "{usage}");
+    }
+    assert!(asked > 50, "{asked}");
+}
+
+#[test]
 fn completion_makes_no_store_and_fails_in_silence() {
     let sandbox = Sandbox::new();
     assert_eq!(completed(&sandbox, &["task", "show", ""]), "");

@@ -118,6 +118,11 @@ run resume H
 run why H
 run steer H H
 run diff H
+worker --drain
+workers
+objective dispatch H --task H --done H
+objective complete --evidence H=H
+objective blocked H
 workspace list
 workspace remove H
 workspace gc
@@ -125,6 +130,11 @@ agent define list
 agent define show H
 agent define check H
 neo run H --prompt H
+neo supervise --status
+neo supervisor status
+neo supervisor activity
+neo agents
+neo child spawn --objective H --criteria H
 neo runs
 neo cost
 neo do H
@@ -197,6 +207,7 @@ import collab H
 import v1 H
 export neo H
 export collab H
+export json
 sync collab H
 status
 whoami

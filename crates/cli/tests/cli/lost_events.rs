@@ -92,6 +92,42 @@ fn a_shortened_log_is_noticed_and_only_a_person_goes_on() {
     });
 }
 
+/// Puts the database as it was in the place of what is there.
+fn put_back(sandbox: &Sandbox, bytes: &[u8]) {
+    for end in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(beside(sandbox, end));
+    }
+    std::fs::write(store(sandbox), bytes).unwrap();
+}
+
+#[test]
+fn wherever_a_log_or_its_file_ends_too_early_it_is_noticed() {
+    let sandbox = project();
+    sql(&sandbox, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let whole = std::fs::read(store(&sandbox)).unwrap();
+    let is_noticed = |what: String| {
+        let verified = sandbox.comity().args(&["log", "verify", "--json"]).done();
+        assert_ne!(verified.exit, 0, "{what}: {verified:?}");
+        let refused = note(&sandbox, "lost");
+        assert_eq!(refused.exit, 5, "{what}: {refused:?}");
+    };
+    for last in 0..21 {
+        put_back(&sandbox, &whole);
+        sql(&sandbox, &format!("DELETE FROM events WHERE seq > {last}"));
+        is_noticed(format!("no event after {last}"));
+    }
+    // At the edge of a page, in the middle of one, and in the header.
+    let pages = whole.len() / 4096;
+    let edges = [0, 1, pages / 4, pages / 2, pages - 1].map(|page| page * 4096);
+    for length in edges.into_iter().chain([50, 4096 + 7]) {
+        put_back(&sandbox, &whole[..length]);
+        is_noticed(format!("{length} of {} bytes", whole.len()));
+    }
+    put_back(&sandbox, &whole);
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    assert_eq!(note(&sandbox, "again").exit, 0);
+}
+
 #[test]
 fn a_deleted_write_ahead_log_is_noticed() {
     let sandbox = project();

@@ -83,7 +83,7 @@ impl Client {
         answer
     }
 
-    fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
         let (is_error, answer) = self.call_as(tool, arguments, None);
         assert!(is_error, "{answer}");
         answer["error"].clone()
@@ -261,6 +261,47 @@ fn the_next_answer_has_the_news() {
     assert_eq!(kinds, ["answer", "directive", "moved"], "{news}");
     assert_eq!((&news[0]["answer"], &news[2]["task"]), (&json!("own"), &json!("T1")));
     assert_eq!(client.ok("record", &json!({"kind": "heartbeat"}))["news"], json!([]));
+}
+
+#[test]
+fn a_question_that_is_asked_again_is_answered_anew_as_soon_as_anything_has_changed() {
+    let sandbox = project();
+    let mut client = Client::codex(&sandbox, "t1");
+    let leases = |client: &mut Client| {
+        let asked = client.ok("look_up", &json!({"what": "leases"}));
+        asked["leases"].as_array().unwrap().len()
+    };
+    assert_eq!([leases(&mut client), leases(&mut client)], [0, 0]);
+    sandbox.comity().by("bob").args(&["lease", "acquire", "docs", "--ttl", "2s"]).json();
+    assert_eq!([leases(&mut client), leases(&mut client)], [1, 1]);
+    // Nobody commits anything when it runs out.
+    let end = std::time::Instant::now() + std::time::Duration::from_millis(2_100);
+    while std::time::Instant::now() < end {
+        leases(&mut client);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(leases(&mut client), 0);
+    let asked = client.ok("ask", &json!({"question": "Which parser?"}))["decision"]["id"].clone();
+    leases(&mut client);
+    let answer = ["decision", "answer", asked.as_str().unwrap(), "serde"];
+    sandbox.comity().by("human:ann").args(&answer).json();
+    let news = client.ok("look_up", &json!({"what": "leases"}))["news"].clone();
+    assert_eq!(news[0]["kind"], "answer", "{news}");
+    assert!(client.ok("look_up", &json!({"what": "leases"})).get("news").is_none());
+}
+
+#[test]
+fn rule_4_4_whoever_reads_is_alive_however_short_its_claim_is() {
+    let sandbox = project();
+    let mut client = Client::codex(&sandbox, "t1");
+    client.ok("claim_task", &json!({"ttl": "3s"}));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(6);
+    while std::time::Instant::now() < end {
+        client.ok("look_up", &json!({"what": "status"}));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("in_progress"), &json!("codex:t1")));
 }
 
 #[test]

@@ -1,29 +1,16 @@
 //! Processes of runs: none escapes, none survives, and what an agent wrote is kept whoever is killed.
 
-use crate::runs::{DONE, alive, kill, run, start, task, wait_for, waited, with_agent};
+use crate::runs::{
+    DONE, Walls, alive, kill, path_without_bwrap, run, start, task, wait_for, waited, with_agent,
+};
 use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// `COMITY_LONG=1` runs many more.
-fn cases(short: usize, long: usize) -> usize {
+pub fn cases(short: usize, long: usize) -> usize {
     if std::env::var_os("COMITY_LONG").is_some() { long } else { short }
-}
-
-/// Directories of programs without bubblewrap, so that Landlock is what is left.
-fn path_without_bwrap(sandbox: &Sandbox) -> String {
-    let own = sandbox.outside().join("programs");
-    std::fs::create_dir(&own).unwrap();
-    let path = std::env::var("PATH").unwrap();
-    for dir in path.split(':').rev() {
-        let Ok(entries) = std::fs::read_dir(dir) else { continue };
-        for entry in entries.flatten().filter(|entry| entry.file_name() != "bwrap") {
-            let link = own.join(entry.file_name());
-            let _ = std::fs::remove_file(&link);
-            let _ = std::os::unix::fs::symlink(entry.path(), link);
-        }
-    }
-    own.display().to_string()
 }
 
 /// Ways out of a sandbox. Each would leave the word `escaped` in a file outside, or end a process outside.
@@ -73,7 +60,7 @@ fn nothing_escaped(sandbox: &Sandbox, word: &str) {
 
 #[test]
 fn none_of_twenty_ways_leads_out_of_the_sandbox() {
-    for (number, without_bwrap) in [false, true].into_iter().enumerate() {
+    for (number, walls) in Walls::here().into_iter().enumerate() {
         let word = format!("{}-{number}", std::process::id());
         let tries: String =
             ESCAPES.iter().map(|escape| format!("( {escape} ) 2>/dev/null || true\n")).collect();
@@ -83,14 +70,9 @@ fn none_of_twenty_ways_leads_out_of_the_sandbox() {
         );
         let sandbox = with_agent(&script, "[sandbox]\nrequire = 'landlock'");
         std::fs::create_dir(sandbox.outside().join("out")).unwrap();
-        let mut call = start(&sandbox).args(&["--wait", "--json"]);
-        if without_bwrap {
-            call = call.env("PATH", &path_without_bwrap(&sandbox));
-        }
-        let done = call.done();
+        let done = walls.around(&sandbox, start(&sandbox)).args(&["--wait", "--json"]).done();
         let run = run(&sandbox, "R1");
-        let wanted = if without_bwrap { "landlock" } else { "bwrap" };
-        assert_eq!(run["sandbox"], wanted, "{}{}", done.stdout, done.stderr);
+        assert_eq!(run["sandbox"], walls.word(), "{}{}", done.stdout, done.stderr);
         nothing_escaped(&sandbox, &word);
         assert_eq!(run["state"], "succeeded", "{}{}", done.stdout, done.stderr);
     }
@@ -122,6 +104,9 @@ fn no_process_of_an_agent_survives_its_run() {
     }
 }
 
+/// How long a process may outlive its run.
+const ORPHANS_END: Duration = Duration::from_secs(15);
+
 /// Finds the process of a run by a word of its command line.
 fn process_of(sandbox: &Sandbox, word: &str) -> Option<u32> {
     let of_run = |pid: &u32| {
@@ -133,19 +118,24 @@ fn process_of(sandbox: &Sandbox, word: &str) -> Option<u32> {
 
 #[test]
 fn whoever_is_killed_with_kill_9_loses_no_edit_that_is_older_than_five_seconds() {
-    let victims = ["__keeper", "__child keep", "agent.sh", "bwrap"];
+    let victims: Vec<(Walls, &str)> = Walls::here()
+        .into_iter()
+        .flat_map(|walls| walls.processes().iter().map(move |process| (walls, *process)))
+        .collect();
     for number in 0..cases(victims.len(), 500) {
-        let victim = victims[number % victims.len()];
+        let (walls, victim) = victims[number % victims.len()];
         let word = format!("14142.{}{number}", std::process::id());
         let script = format!("echo draft > draft.txt\nsetsid sleep {word} &\nsleep {word}");
         let sandbox = with_agent(&script, "[fleet]\nttl = '3s'");
-        start(&sandbox).json();
+        walls.around(&sandbox, start(&sandbox)).json();
         wait_for("the agent works", || alive(&format!("sleep {word}")).len() >= 2);
         let tree = PathBuf::from(run(&sandbox, "R1")["workspace"].as_str().unwrap());
         let wip = tree.join(".git/refs/comity/run/R1/wip");
         wait_for("the files are kept", || wip.exists());
         kill(process_of(&sandbox, victim).unwrap_or_else(|| panic!("{victim} is not there")));
+        let killed = Instant::now();
         wait_for("no process is left", || alive(&word).is_empty());
+        assert!(killed.elapsed() < ORPHANS_END, "{victim}: {:?}", killed.elapsed());
         wait_for("the task is free", || {
             sandbox.json(&["watchdog", "--once"]);
             task(&sandbox)["claim"].is_null()
@@ -154,6 +144,7 @@ fn whoever_is_killed_with_kill_9_loses_no_edit_that_is_older_than_five_seconds()
         assert!(["lost", "failed"].contains(&state.as_str().unwrap()), "{victim}: {state}");
         let kept = sandbox.git(&tree, &["show", "refs/comity/run/R1/wip:draft.txt"]);
         assert_eq!(kept, "draft", "{victim}");
+        assert_eq!(sandbox.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "none is doubled");
         assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
     }
 }

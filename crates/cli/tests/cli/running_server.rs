@@ -147,6 +147,28 @@ fn one_server_serves_several_projects_and_keeps_them_apart() {
     let own = token(&sandbox, "w1", &[]);
     assert_eq!(server.get("/api/v1/board?repo=tool", &own).status, 200);
     assert_eq!(server.get("/api/v1/board?repo=other", &own).status, 401);
+    // The inboxes of both are one list, in the order of one; an item says where it is, and so do its actions.
+    for (dir, who) in [(&sandbox.root, "w2"), (&other, "w3")] {
+        let root = dir.to_str().unwrap();
+        let ask = ["--root", root, "--as", who, "decision", "ask", "Which?", "--option", "a"];
+        sandbox.comity().args(&ask).json();
+    }
+    let all = server.get("/api/v1/inbox?repo=*", &page);
+    let tag = all.header("etag").unwrap().to_owned();
+    let all = all.json();
+    assert_eq!((&all["count"], &all["aside"]["log"]["head"]), (&json!(2), &json!("")), "{all}");
+    let of = |at: usize, field: &str| all["items"][at][field].clone();
+    assert_eq!((of(0, "repo"), of(1, "repo")), (json!("tool"), json!("other")), "{all}");
+    assert_ne!(of(0, "key"), of(1, "key"));
+    let answer = of(1, "actions")[0]["path"].as_str().unwrap().to_owned();
+    let seen = format!("{page}If-None-Match: {tag}\r\n");
+    assert_eq!(server.get("/api/v1/inbox?repo=*", &seen).status, 304);
+    assert_eq!(server.send("POST", &answer, &page, Some(&json!({"answer": "a"}))).status, 200);
+    let left = server.get("/api/v1/inbox?repo=*", &seen);
+    assert_eq!((left.status, &left.json()["count"]), (200, &json!(1)), "{}", left.body);
+    assert_eq!(server.get("/api/v1/inbox?repo=*", &own).status, 401, "a token opens its own");
+    let session = server.get("/api/v1/session", &page).json();
+    assert_eq!(session["repos"], json!(["tool", "other"]), "{session}");
     // Each has a stream of its own.
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -201,9 +223,66 @@ fn up_sets_a_new_project_up_serves_it_and_prints_the_link() {
 }
 
 fn end(child: &mut std::process::Child) {
+    end_by(child, rustix::process::Signal::TERM);
+}
+
+fn end_by(child: &mut std::process::Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
     assert!(child.wait().unwrap().success());
+}
+
+fn up(sandbox: &Sandbox, who: &str) -> (std::process::Child, Value) {
+    let args = ["--as", who, "up", "--listen", "127.0.0.1:0", "--json"];
+    let mut child = sandbox.comity().args(&args).spawn();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, serde_json::from_str::<Value>(&line).unwrap_or_else(|_| panic!("{line}")))
+}
+
+#[test]
+fn up_finds_the_server_that_runs_and_ctrl_c_ends_it() {
+    let sandbox = project();
+    let (mut first, said) = up(&sandbox, "human:ann");
+    // A second call sets nothing up and starts nothing: it prints another link to the same server.
+    let (mut second, again) = up(&sandbox, "human:bob");
+    assert!(second.wait().unwrap().success());
+    assert_eq!((&again["url"], &again["socket"]), (&said["url"], &said["socket"]));
+    let url = said["url"].as_str().unwrap();
+    let port = url.rsplit_once(':').unwrap().1.parse().unwrap();
+    let key = again["link"].as_str().unwrap().split_once("#k=").unwrap().1.to_owned();
+    let request = format!("{{\"key\":\"{key}\"}}");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let length = request.len();
+    let head = format!(
+        "POST /api/v1/session HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{request}"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_eq!(heard(stream).json()["me"], "human:bob");
+    end_by(&mut first, rustix::process::Signal::INT);
+    // After it there is a new one.
+    let (mut third, said) = up(&sandbox, "human:ann");
+    assert!(said["link"].is_string(), "{said}");
+    end(&mut third);
+}
+
+#[test]
+fn up_starts_the_supervisor_where_the_settings_have_one_and_ends_it_with_the_server() {
+    let sandbox = project();
+    let path = sandbox.root.join(".comity/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}\n[supervisor]\nheartbeat = \"1s\"\n")).unwrap();
+    let state = || sandbox.json(&["supervise", "--status"])["supervisor"]["state"].clone();
+    assert_eq!(state(), "stopped");
+    let (mut server, _) = up(&sandbox, "human:ann");
+    let began = Instant::now();
+    while state() != "running" {
+        assert!(began.elapsed() < Duration::from_secs(60), "no supervisor sits down");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    end(&mut server);
+    assert_eq!(state(), "stopped");
 }
 
 #[test]

@@ -67,6 +67,74 @@ pub fn kill(pid: u32) {
     assert!(sandbox_free.is_ok());
 }
 
+/// Directories of programs without bubblewrap, so that Landlock is what is left.
+pub fn path_without_bwrap(sandbox: &Sandbox) -> String {
+    let own = sandbox.outside().join("programs");
+    std::fs::create_dir(&own).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    for dir in path.split(':').rev() {
+        let Ok(entries) = std::fs::read_dir(dir) else { continue };
+        for entry in entries.flatten().filter(|entry| entry.file_name() != "bwrap") {
+            let link = own.join(entry.file_name());
+            let _ = std::fs::remove_file(&link);
+            let _ = std::os::unix::fs::symlink(entry.path(), link);
+        }
+    }
+    own.display().to_string()
+}
+
+/// What shuts an agent in.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Walls {
+    Bwrap,
+    Landlock,
+}
+
+impl Walls {
+    /// Those that this host has: bubblewrap may be missing, or may not be allowed to make namespaces.
+    pub fn here() -> Vec<Self> {
+        let bwrap = std::process::Command::new("bwrap")
+            .args([
+                "--unshare-user",
+                "--unshare-pid",
+                "--disable-userns",
+                "--ro-bind",
+                "/",
+                "/",
+                "true",
+            ])
+            .output();
+        let mut walls = vec![Self::Landlock];
+        if bwrap.is_ok_and(|output| output.status.success()) {
+            walls.push(Self::Bwrap);
+        }
+        walls
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bwrap => "bwrap",
+            Self::Landlock => "landlock",
+        }
+    }
+
+    /// A call whose agent is shut in by these.
+    pub fn around(self, sandbox: &Sandbox, call: Call) -> Call {
+        match self {
+            Self::Bwrap => call,
+            Self::Landlock => call.env("PATH", &path_without_bwrap(sandbox)),
+        }
+    }
+
+    /// The processes of a run, by words of their command lines.
+    pub fn processes(self) -> &'static [&'static str] {
+        match self {
+            Self::Bwrap => &["__keeper", "__child keep", "agent.sh", "bwrap"],
+            Self::Landlock => &["__keeper", "__child confine", "agent.sh"],
+        }
+    }
+}
+
 #[test]
 fn an_agent_works_in_a_tree_of_its_own_and_its_report_hands_the_task_in() {
     let script = format!(
@@ -93,6 +161,8 @@ fn an_agent_works_in_a_tree_of_its_own_and_its_report_hands_the_task_in() {
     let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().any(|line| line["kind"] == "usage"), "{said}");
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    let completed = sandbox.comity().args(&["__complete", "run", "show", ""]).done().stdout;
+    assert!(completed.starts_with("R1\tsucceeded developer T1"), "{completed}");
 }
 
 #[test]
@@ -129,11 +199,14 @@ fn a_run_that_is_stopped_ends_every_process_of_its_agent() {
 
 #[test]
 fn whoever_is_killed_leaves_no_process_and_no_held_task() {
-    for (number, victim) in ["__keeper", "__child keep"].into_iter().enumerate() {
+    let keepers = Walls::here()
+        .into_iter()
+        .flat_map(|walls| walls.processes()[..2].iter().map(move |process| (walls, *process)));
+    for (number, (walls, victim)) in keepers.enumerate() {
         let word = format!("27182.{number}818");
         let script = format!("setsid sleep {word} &\necho began\nsleep {word}");
         let sandbox = with_agent(&script, "[fleet]\nttl = '3s'");
-        start(&sandbox).json();
+        walls.around(&sandbox, start(&sandbox)).json();
         wait_for("the agent works", || alive(&format!("sleep {word}")).len() == 2);
         let of_run: Vec<u32> = alive(victim)
             .into_iter()

@@ -173,6 +173,10 @@ impl Sandbox {
             // A column is as wide as its widest entry.
             (r"just now {3,}", "just now  "),
             (r"\d+ MiB free", "[n] MiB free"),
+            (r"(host {7})\S+", "${1}[host]"),
+            (r"\btool-[0-9a-f]{8,12}\b", "tool-[hex]"),
+            (r"\b\d{8}T\d{6}\.\d{3}Z", "[moment]"),
+            (r"\b\d+\.\d s\b", "[n] s"),
             (r"\b14m \d+s\b", "15m"),
             (r"git        \d+\.\d+", "git        [version]"),
             (r"\b(mem|dec|dir)_[0-9a-f]{8}(-?[0-9a-f]+)?", "${1}_[id]"),

@@ -142,7 +142,7 @@ fn hostile_text_does_not_steer_the_terminal() {
 }
 
 /// What people see of each command, in this order: some of them change what the next ones show.
-const SEEN: &str = "\
+pub const SEEN: &str = "\
 status
 task list
 task list --all --search dates
@@ -215,7 +215,7 @@ watchdog --once
 /// Shows calls one after the other, as a person. A line is split at blanks; what is longer than the screen fails.
 pub fn record(sandbox: &Sandbox, columns: usize, lines: &str) -> String {
     let (mut seen, mut wide) = (String::new(), Vec::new());
-    // Hashes, what programs read, Markdown, and the forms of other tools come in one piece.
+    // Hashes, what programs and agents read, Markdown, and the forms of other tools come in one piece.
     let whole = [
         "log verify",
         "log head",
@@ -227,6 +227,7 @@ pub fn record(sandbox: &Sandbox, columns: usize, lines: &str) -> String {
         "neo",
         "collab",
         "token create",
+        "agent define show",
     ];
     for line in lines.lines() {
         let words = line.split(' ').take_while(|word| *word != "--");

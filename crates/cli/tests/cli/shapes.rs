@@ -145,6 +145,50 @@ fn every_command_answers_with_one_object_on_one_line() {
 }
 
 #[test]
+fn everything_is_exported_as_one_object_with_nothing_lost() {
+    let sandbox = Sandbox::new();
+    let person = |args: &[&str]| sandbox.comity().by("human:ann").args(args).json();
+    for number in 0..3 {
+        person(&[
+            "task",
+            "create",
+            &format!("Task {number}"),
+            "--file",
+            "src/",
+            "--label",
+            "\u{202e}x",
+        ]);
+    }
+    person(&["task", "claim", "T1"]);
+    person(&["task", "abandon", "T3", "--reason", "no"]);
+    person(&["decision", "ask", "Which way?"]);
+    person(&["decision", "answer", "D1", "this way"]);
+    person(&["memory", "write", "it is so", "--type", "fact"]);
+    person(&["memory", "write", "it is otherwise", "--type", "fact"]);
+    person(&["directive", "create", "tidy up"]);
+    let all = person(&["export", "json"]);
+    for (key, count) in [
+        ("tasks", 3),
+        ("leases", 1),
+        ("agents", 1),
+        ("decisions", 1),
+        ("memories", 2),
+        ("directives", 1),
+        ("runs", 0),
+    ] {
+        assert_eq!(all[key].as_array().unwrap().len(), count, "{key}: {all}");
+    }
+    let head = sandbox.head();
+    assert_eq!((&all["seq"], &all["head"]), (&head["seq"], &head["hash"]));
+    assert_eq!(all["tasks"][1], person(&["task", "show", "T2"])["task"]);
+    // Also without --json it is JSON, and no control of a terminal is in it.
+    let laid_out = sandbox.comity().args(&["export", "json"]).done().stdout;
+    assert!(laid_out.lines().count() > 20 && !laid_out.contains('\u{202e}'), "{laid_out}");
+    let again: Value = serde_json::from_str(&laid_out).unwrap();
+    assert_eq!(again["tasks"][0]["labels"][0], "\u{202e}x");
+}
+
+#[test]
 fn help_and_version_are_objects_too_when_json_is_asked_for() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.json(&["--version"])["version"], env!("CARGO_PKG_VERSION"));

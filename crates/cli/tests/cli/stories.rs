@@ -140,6 +140,11 @@ fn a_person_who_works_alone_is_told_how_to_waive_the_review() {
     ann(&["task", "submit", "T1"]);
     let said = sandbox.screen(&["task", "why", "T1", "--as", "human:ann"]);
     assert!(said.contains("comity gate waive T1 review --reason …"), "{said}");
+    let waived = ann(&["gate", "waive", "T1", "review", "--reason", "I work alone"]);
+    assert_eq!(waived["task"]["status"], "approved", "what is said works");
+    ann(&["task", "merge", "T1"]);
+    let done = ann(&["task", "done", "T1"])["task"].clone();
+    assert_eq!((&done["status"], &done["gates"][0]["state"]), (&"done".into(), &"waived".into()));
 }
 
 #[test]

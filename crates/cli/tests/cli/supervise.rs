@@ -1,5 +1,6 @@
 //! The supervisor with real git, real processes and a script for an agent: a backlog becomes merged work.
 
+use crate::run_processes::cases;
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::process::Child;
@@ -184,21 +185,24 @@ fn a_backlog_becomes_merged_work_with_one_answer_of_a_person() {
 
 #[test]
 fn a_supervisor_that_is_killed_between_any_two_stages_doubles_and_loses_nothing() {
-    let sandbox = with_agents(AGENTS, SETTINGS);
-    backlog(&sandbox);
-    let mut supervisor = supervise(&sandbox);
-    let mut kills = 0;
-    until_merged(&sandbox, |look| {
-        if look % 7 == 6 {
-            supervisor.kill().unwrap();
-            supervisor.wait().unwrap();
-            supervisor = supervise(&sandbox);
-            kills += 1;
-        }
-    });
-    assert!(kills > 0);
-    check_story(&sandbox);
-    stop(&sandbox, supervisor);
+    for _ in 0..cases(1, 10) {
+        let sandbox = with_agents(AGENTS, SETTINGS);
+        backlog(&sandbox);
+        let mut supervisor = supervise(&sandbox);
+        let mut kills = 0;
+        until_merged(&sandbox, |look| {
+            if look % 7 == 6 {
+                supervisor.kill().unwrap();
+                supervisor.wait().unwrap();
+                supervisor = supervise(&sandbox);
+                kills += 1;
+            }
+        });
+        assert!(kills > 0);
+        println!("killed {kills} times");
+        check_story(&sandbox);
+        stop(&sandbox, supervisor);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ const TREE: [(&str, &str); 4] = [
 const V1: &str = r#"{"tasks": [{"id": "old-1", "description": "An old task with a description that goes on for a while", "status": "in_progress"}]}"#;
 
 /// In this order: some of them change what the next ones show.
-const SEEN: &str = "\
+pub const SEEN: &str = "\
 init --dry-run --clients claude,codex
 init --clients claude,codex --no-hooks
 init --clients claude --no-hooks

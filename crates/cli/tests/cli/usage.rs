@@ -17,7 +17,7 @@ fn global_options_stand_before_or_after_the_command() {
 fn commands_that_are_not_there_yet_are_unknown() {
     let sandbox = Sandbox::new();
     for command in
-        ["memory", "directive", "contract", "store", "token", "run", "worker", "github", "nonsense"]
+        ["memory", "directive", "contract", "store", "token", "run", "github", "nonsense"]
     {
         let (error, exit) = sandbox.comity().args(&[command]).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{command}");
@@ -81,11 +81,17 @@ fn words_that_people_type_stand_for_commands_or_say_what_to_do() {
         (&["task", "delete", "T1"], "comity task abandon"),
         (&["memory", "rm", "M1"], "comity memory forget"),
         (&["task", "cancel"], "comity task abandon"),
+        (&["lsit"], "did you mean `comity list`?"),
+        (&["staus"], "did you mean `comity status`?"),
+        (&["task", "sow"], "did you mean `comity task show`?"),
+        (&["xyzzyxyz"], "see `comity --help`"),
     ] {
         let (error, exit) = sandbox.comity().args(typed).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{typed:?}");
         assert!(error["hint"].as_str().unwrap().contains(wanted), "{typed:?}: {error}");
     }
+    let bare = sandbox.json(&["config"]);
+    assert!(bare["settings"].as_array().unwrap().len() > 20, "{bare}");
     let words = sandbox.comity().args(&["undo"]).done();
     assert!(words.stderr.contains("there is no command `undo`"), "{words:?}");
 }

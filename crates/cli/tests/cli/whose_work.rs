@@ -1,6 +1,8 @@
 //! What belongs to a piece of work: everything from where it began to the commit that is handed in.
 
 use crate::collab::Rpc;
+use crate::mcp::Client;
+use crate::people::{Server, token};
 use crate::results::result;
 use crate::sandbox::{Done, Sandbox};
 use comity_api::op;
@@ -207,7 +209,14 @@ fn a_directory_that_only_has_the_same_name_is_work_like_any_other() {
 
 /// Calls comity outside of the repository, with the repository's store.
 fn from_outside(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Done {
-    elsewhere(sandbox, Path::new("/"), agent, args)
+    elsewhere(sandbox, &nowhere(sandbox), agent, args)
+}
+
+/// A directory of no project: a door may write beside itself there.
+fn nowhere(sandbox: &Sandbox) -> PathBuf {
+    let dir = sandbox.outside().join("nowhere");
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
 }
 
 fn store_of(sandbox: &Sandbox) -> String {
@@ -250,7 +259,7 @@ fn blind_places(sandbox: &Sandbox) -> Vec<PathBuf> {
     std::fs::create_dir(&other).unwrap();
     sandbox.git(&other, &["init", "--quiet", "--initial-branch=main"]);
     commit_in(sandbox, &other, "Something else", &["x"]);
-    vec![PathBuf::from("/"), plain, other]
+    vec![nowhere(sandbox), plain, other]
 }
 
 #[test]
@@ -388,6 +397,22 @@ fn typed_refusals_at(sandbox: &Sandbox, dir: &Path, agent: &str) -> [Refusal; 2]
     [by_type, by_name]
 }
 
+/// Hands T1 in over MCP and over HTTP, where a caller names the commit: what the server has checked out is not its work.
+fn refusals_over_the_wire(sandbox: &Sandbox, agent: &str) -> [Value; 2] {
+    let commit = git(sandbox, &["rev-parse", "HEAD"]);
+    let mut client = Client::start(sandbox, &["--as", agent, "mcp", "--client", "codex"], &[], "t");
+    let work = json!({"task": "T1", "outcome": "completed", "summary": "done", "commit": commit});
+    let over_mcp = client.refused("submit_work", &work);
+    let server = Server::start(sandbox, &[]);
+    let headers = token(sandbox, agent, &[]);
+    let body = json!({"commit": commit});
+    let heard = server.send("POST", "/api/v1/tasks/T1/submit", &headers, Some(&body));
+    assert!((400..500).contains(&heard.status), "{}", heard.body);
+    let mut over_http = heard.json();
+    over_http["message"] = over_http["detail"].take();
+    [over_mcp, over_http]
+}
+
 #[test]
 fn one_submission_gets_the_same_verdict_at_every_door() {
     let free: &[&str] = &[];
@@ -432,6 +457,10 @@ fn one_submission_gets_the_same_verdict_at_every_door() {
         for refusal in typed_refusals(&sandbox, "ada") {
             assert!(refusal.message.contains(said), "{said}: {refusal:?}");
             codes.push(refusal.code.as_str().to_owned());
+        }
+        for refusal in refusals_over_the_wire(&sandbox, "ada") {
+            assert!(refusal["message"].as_str().unwrap().contains(said), "{said}: {refusal}");
+            codes.push(refusal["code"].as_str().unwrap().to_owned());
         }
         assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
         let heard = rpc.fails("transition_task", &wish);

@@ -1,7 +1,7 @@
 //! Whose account it is: a bot's, a person's, or an App's.
 
 use crate::{field, field_of};
-use comity_standin::{AGENT, Seed, operations};
+use comity_standin::{AGENT, ANN, Fault, On, Rule, Seed, operations};
 use serde_json::json;
 use std::process::Command;
 
@@ -61,5 +61,19 @@ fn an_app_signs_for_itself_and_writes_under_its_own_name() {
     let by: Vec<String> = field.comments(1).into_iter().map(|(by, _)| by).collect();
     assert_eq!(by, ["comity[bot]"]);
     assert_eq!(engine.sync()["writes"], 0);
+    // A token that GitHub takes no longer is made anew, once, for questions and for writes.
+    engine.json(AGENT, &["task", "release", "T1", "-m", "later"]);
+    for (method, piece) in [("GET", "/issues"), ("POST", "/issues/1/labels")] {
+        let once = Rule::next(On::Call(method, piece.to_owned()), Fault::Before(401));
+        field.hub.fault(once);
+    }
+    field.hub.forget();
+    let sync = engine.sync();
+    assert_eq!((&sync["pending"], field.labels(1)), (&json!(0), vec!["agent:ready".to_owned()]));
+    let tokens = field.hub.log().into_iter().filter(|one| one.target.ends_with("access_tokens"));
+    assert!(tokens.count() >= 2);
     field.hub.requests_are_valid();
+    field.hub.fault(Rule::always(On::Call("GET", "/issues".to_owned()), Fault::Before(401)));
+    let refused = engine.call(ANN, &["github", "sync"]);
+    assert_eq!((refused.exit, refused.code().as_str()), (5, "github-unauthorized"), "{refused:?}");
 }

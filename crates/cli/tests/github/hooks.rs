@@ -1,7 +1,7 @@
 //! Webhooks are hints: lost, doubled and late ones change nothing but the time.
 
-use crate::field;
-use comity_standin::{ANN, Delivery, Engine, Field, at};
+use crate::field_of;
+use comity_standin::{ANN, Delivery, Engine, Field, Seed, at};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -47,7 +47,10 @@ fn wait_for(what: &str, most: Duration, mut is_so: impl FnMut() -> bool) {
 }
 
 fn hooked() -> Option<Field> {
-    field("ace", "webhook_secret_env = [\"HOOK_SECRET\"]\npoll = \"1h\"")
+    // Only who administers a repository sees its hooks.
+    let mut seed = Seed::default();
+    seed.levels[0].2 = "admin".to_owned();
+    field_of("ace", "webhook_secret_env = [\"HOOK_SECRET\"]\npoll = \"1h\"", &seed)
 }
 
 #[test]
@@ -76,6 +79,8 @@ fn a_hint_is_followed_whether_it_comes_once_twice_or_late() {
         answers.iter().any(|(_, status)| *status == 200),
         "a known delivery is known: {answers:?}"
     );
+    let checks = engine.json(ANN, &["github", "doctor"])["checks"].to_string();
+    assert!(checks.contains("\"hooks\"") && checks.contains("all hooks deliver (1)"), "{checks}");
     drop(server);
     // A lost one is found by the next pass.
     field.hub.hooks.set(Delivery::Drop);

@@ -7,11 +7,16 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
 mod accounts;
+mod backlog;
+mod board;
 mod hooks;
 mod hostile;
+mod howto;
 mod offline;
 mod once;
+mod pulls;
 mod race;
+mod repositories;
 mod walks;
 mod workflows;
 

@@ -160,18 +160,32 @@ fn an_issue_without_a_contract_makes_no_task_and_is_told_once() {
 }
 
 #[test]
-fn a_dry_run_asks_and_changes_nothing() {
+fn a_dry_run_asks_and_changes_nothing_and_says_exactly_what_will_be_done() {
     let Some(field) = field("ace", "") else { return };
     let engine = field.engine("one");
-    field.open("ann", "Parse dates", "All of them.", &["agent:ready"]);
+    for number in 1..=3 {
+        field.open("ann", &format!("Issue {number}"), "All of it.", &["agent:ready"]);
+    }
+    engine.settle();
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    engine.json(AGENT, &["task", "claim", "T2", "--start"]);
+    engine.json(AGENT, &["task", "block", "T2", "--needs", "a word", "--question", "Which?"]);
+    field.label("tess", 3, "agent:blocked");
+    field.open("ann", "Another", "Do it.", &["agent:ready"]);
     let head = engine.head();
     field.hub.forget();
     let planned = engine.json(ANN, &["github", "sync", "--dry-run"])["sync"].clone();
     assert_eq!((engine.head(), planned["dry_run"].clone()), (head, json!(true)));
     assert!(field.hub.log().iter().all(|entry| !entry.is_write()), "{:?}", field.hub.log());
     let done = engine.sync();
-    let wishes = |sync: &Value| {
-        sync["in"].as_array().unwrap().iter().map(|one| one["verb"].clone()).collect::<Vec<_>>()
+    let rows = |sync: &Value, list: &str, keys: [&str; 4]| {
+        let row = |one: &Value| keys.map(|key| one[key].clone());
+        sync[list].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
     };
-    assert_eq!(wishes(&planned), wishes(&done));
+    for (list, keys) in
+        [("in", ["issue", "wish", "verb", "verdict"]), ("out", ["issue", "kind", "what", "task"])]
+    {
+        let (will, did) = (rows(&planned, list, keys), rows(&done, list, keys));
+        assert!(will == did && !did.is_empty(), "{list}: {will:?} and {did:?}");
+    }
 }

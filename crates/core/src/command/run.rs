@@ -1,6 +1,7 @@
 //! What is asked about runs and budgets.
 
 use super::NewTask;
+use crate::ids::AgentId;
 use crate::money::Usd;
 use crate::run::{CostBasis, RunError, RunState, Stage, Tokens};
 use crate::time::Timestamp;
@@ -39,6 +40,15 @@ pub struct NewRun {
     pub skip_design: Option<String>,
 }
 
+/// What shows that a criterion is met: a run, a pull request, a gate as `TASK:GATE` or `GATE`, or a merged commit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionEvidence {
+    /// The criterion, in its own words.
+    pub criterion: String,
+    pub evidence: String,
+}
+
 /// A change of a run. Those of its keeper have no operation: no door offers them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,8 +59,16 @@ pub enum RunChange {
         driver_version: Option<String>,
         sandbox: Option<String>,
         session: Option<String>,
+        /// The worker that it does so for.
+        #[serde(default)]
+        worker: Option<AgentId>,
     },
     Progress(Box<RunProgress>),
+    /// Whoever was given an objective says that it is reached, and what shows each criterion.
+    Complete {
+        evidence: Vec<CriterionEvidence>,
+        summary: Option<String>,
+    },
     /// It waits for the answer to a question.
     Wait {
         decision: String,

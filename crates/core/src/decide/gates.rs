@@ -147,6 +147,11 @@ pub fn known_gate<'g>(
     Err(unknown_name("gate", gate, nearest(gate, known)))
 }
 
+/// Tells whether a person lets the work pass without a review by another.
+pub fn review_is_waived(task: &Task) -> bool {
+    task.gate(REVIEW_GATE).is_some_and(|gate| gate.waiver.is_some())
+}
+
 /// Approval itself meets the gate `review`.
 fn not_the_review(gate: &str, id: &str) -> Ruling<()> {
     if gate != REVIEW_GATE {
@@ -286,7 +291,8 @@ impl Rule<'_> {
         let required = required_gates(task, self.policy).iter().any(|name| name == gate);
         let is_deps = gate == DEPS_GATE && task.constraints.no_new_deps;
         let is_guard = gate == GUARD_GATE && task.deliverable == Deliverable::Code;
-        if !required && task.gate(gate).is_none() && !is_deps && !is_guard {
+        let is_review = gate == REVIEW_GATE;
+        if !required && task.gate(gate).is_none() && !is_deps && !is_guard && !is_review {
             return Err(super::access::not_found("gate", gate)
                 .hint(say("see ").quote(op("gate.list").id(&task.id)))
                 .into());
@@ -298,9 +304,16 @@ impl Rule<'_> {
         if gate == GUARD_GATE {
             self.require_person("let changes of leased files pass")?;
         }
+        if is_review {
+            self.require_person("let work pass without a review")?;
+        }
         self.not_own_waiver(task)?;
         let body = GateWaived { gate: gate.to_owned(), reason: reason.to_owned() };
         self.push(Some(&task.id), Event::GateWaived(body));
+        let is_last = missing_for_approval(task, self.policy).is_empty();
+        if is_review && task.status == Status::Review && is_last {
+            self.is_approved(task, Some(&reason.to_owned()))?;
+        }
         Ok(Answer::Task(task.id.clone()))
     }
 }

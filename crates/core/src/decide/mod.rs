@@ -25,12 +25,14 @@ mod memories;
 mod mend;
 mod merging;
 mod notes;
+mod objectives;
 mod outside;
 mod posts;
 mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_again;
 mod run_guards;
 mod run_input;
 mod run_reports;
@@ -49,7 +51,7 @@ pub use edit::unknown_name;
 pub use foreseen::foreseen;
 pub use gates::{
     BuiltIn, Missing, REVIEW_GATE, checklist_missing, gate_state, known_gate, missing_for_approval,
-    required_gates,
+    required_gates, review_is_waived,
 };
 pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
 pub use import::{kept_back, kept_state};
@@ -355,8 +357,8 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         if actor.is_github() {
-            // It speaks for nobody: it keeps the record, and hands over what GitHub says.
-            self.roles = vec![Role::Planner];
+            // It speaks for nobody: it keeps the record, and hands over what GitHub says, such as a merge.
+            self.roles = vec![Role::Planner, Role::Integrator];
             return Ok(());
         }
         self.run_is_live()?;

@@ -2,6 +2,7 @@
 
 use super::Rule;
 use super::run_reports::PLAN_PATH;
+use super::runs::read_run;
 use super::together::Ahead;
 use crate::command::NewRun;
 use crate::decision::{DecisionPurpose, DecisionState};
@@ -55,6 +56,13 @@ impl Rule<'_> {
         let Some(task) = self.facts.task(repo, id)? else { return Ok(()) };
         if new.stage != Stage::Develop || !self.policy.has_git || !self.was_planned(task)? {
             return Ok(());
+        }
+        // What goes on has passed here when it began.
+        if let Some(from) = &new.resumed_from {
+            let from = self.facts.run(repo, read_run(from)?)?;
+            if from.is_some_and(|run| run.stage == new.stage && run.task == *id) {
+                return Ok(());
+            }
         }
         if let Some(reason) = &new.skip_design {
             self.require_person("start without the plan")?;

@@ -28,6 +28,11 @@ pub(super) fn run_change(change: &RunChange) -> Check {
         RunChange::Progress(progress) => {
             progress.calls.iter().try_for_each(|call| word("call", &call.call))
         }
+        RunChange::Complete { evidence, summary } => {
+            let told = evidence.iter().flat_map(|one| [&one.criterion, &one.evidence]);
+            words("evidence", &told.cloned().collect::<Vec<_>>())?;
+            reason(summary.as_ref())
+        }
         RunChange::Checkpoint { subject, .. } => long("subject", subject),
         RunChange::Take { .. } | RunChange::Wait { .. } | RunChange::Resume { .. } => Ok(()),
     }

@@ -12,6 +12,7 @@ use crate::facts::Ruling;
 use crate::ids::DecisionId;
 use crate::run::{Run, RunState, Stage};
 use crate::status::Status;
+use crate::supervise::OBJECTIVE;
 use crate::task::{CheckState, ChecklistItem, Deliverable, Task};
 use serde_json::Value;
 
@@ -122,6 +123,10 @@ impl Rule<'_> {
     ) -> Ruling<()> {
         let repo = self.request.repo.clone();
         let Some(task) = ahead.facts().task(&repo, &run.task)?.cloned() else { return Ok(()) };
+        // Whoever looks after an objective says itself that it is reached.
+        if task.context.get(OBJECTIVE) == Some(&Value::Bool(true)) {
+            return Ok(());
+        }
         if let (Some(asked), Some(summary)) = (task.context.get("answers"), summary) {
             let (id, answer) = (asked.as_str().unwrap_or_default().to_owned(), summary.to_owned());
             if find_decision(ahead.facts(), &repo, &id)?.state == DecisionState::Open {
@@ -137,11 +142,22 @@ impl Rule<'_> {
             self.as_run(ahead, acting, None, release)?;
             return Ok(());
         }
-        let submission = Submission { id, ..Submission::default() };
+        self.finish_unreviewed(ahead, acting, run, "the report of the scout is in")
+    }
+
+    /// Finishes a task that delivers nothing to look at.
+    pub(super) fn finish_unreviewed(
+        &mut self,
+        ahead: &mut Ahead,
+        acting: &Acting,
+        run: &Run,
+        why: &str,
+    ) -> Ruling<()> {
+        let repo = self.request.repo.clone();
+        let submission = Submission { id: run.task.to_string(), ..Submission::default() };
         self.as_run(ahead, acting, None, Command::Submit(submission))?;
         for (from, to) in [(Status::Review, Status::Approved), (Status::Approved, Status::Done)] {
-            let why = Some("the report of the scout is in".to_owned());
-            let change = StatusChanged::new(from, to, why);
+            let change = StatusChanged::new(from, to, Some(why.to_owned()));
             let Some(now) = ahead.facts().task(&repo, &run.task)?.cloned() else { break };
             for event in super::queue::with_consequence(ahead.facts(), &now, change, None)? {
                 self.push_ahead(ahead, Some(&run.task), event);

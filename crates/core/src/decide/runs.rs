@@ -29,7 +29,7 @@ pub fn find_run<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a
     facts.run(repo, id)?.ok_or_else(|| not_found("run", text).into())
 }
 
-fn read_run(text: &str) -> Result<RunId, Refusal> {
+pub(super) fn read_run(text: &str) -> Result<RunId, Refusal> {
     RunId::parse(text).ok_or_else(|| {
         Refusal::input(format!("run id {:?} is not valid", crate::ids::shorten(text)))
             .hint(say("a run id looks like R7; list the runs with ").quote(op("runs")))
@@ -44,7 +44,7 @@ pub(super) struct Acting {
 }
 
 impl Acting {
-    fn of(run: &Run, host: Option<String>) -> Acting {
+    pub(super) fn of(run: &Run, host: Option<String>) -> Acting {
         let via = via(&run.driver, run.id, host);
         Acting { id: run.id, identity: run.identity.clone(), via }
     }
@@ -71,16 +71,18 @@ impl Rule<'_> {
         };
         self.not_in_loop(&task)?;
         self.not_live_already(&task, new)?;
+        let parent = self.starter(&ahead, &task, new)?;
         self.design_is_there(&mut ahead, &task, new)?;
         let wanted = new.max_cost.unwrap_or(self.policy.fleet.run_usd);
-        let scopes = Scope::of_run(id, &task, &new.agent);
+        let above = parent.as_ref().map(|(_, task)| task);
+        let scopes = Scope::of_run(id, &task, above, &new.agent);
         self.fits_budgets(&scopes, wanted)?;
         if let Some(branch) = &new.branch {
             self.work_on(&mut ahead, &task, branch)?;
         }
         let fence = self.hand_task_to(&mut ahead, &acting, &task, new.stage)?;
         let resumed_from = new.resumed_from.as_deref().map(read_run).transpose()?;
-        let parent = new.parent.as_deref().map(read_run).transpose()?;
+        let (parent, parent_task) = parent.unzip();
         let now =
             ahead.facts().task(&repo, &task)?.ok_or_else(|| not_found("task", task.as_str()))?;
         let queued = RunQueued {
@@ -99,6 +101,7 @@ impl Rule<'_> {
             labels: new.labels.clone(),
             resumed_from,
             parent,
+            parent_task,
             attempt: now.attempts + 1,
             rule: new.rule.clone(),
             identity: acting.identity.clone(),
@@ -297,6 +300,7 @@ impl Rule<'_> {
             | RunChange::Resume { .. }
             | RunChange::Take { .. }
             | RunChange::Progress(_)
+            | RunChange::Complete { .. }
             | RunChange::Wait { .. }
             | RunChange::End(_)
             | RunChange::Checkpoint { .. } => {
@@ -316,11 +320,11 @@ impl Rule<'_> {
     fn change_kept_run(&mut self, run: &Run, change: &RunChange) -> Ruling<Answer> {
         let task = &run.task;
         match change {
-            RunChange::Take { workspace, driver_version, sandbox, session } => {
+            RunChange::Take { workspace, driver_version, sandbox, session, worker } => {
                 self.run_may_become(run, RunState::Starting)?;
                 let body = RunStarted {
                     run: run.id,
-                    worker: self.request.actor.clone(),
+                    worker: worker.clone().unwrap_or_else(|| self.request.actor.clone()),
                     host: self.request.via.host.clone(),
                     workspace: workspace.clone(),
                     fence: run.fence,
@@ -332,6 +336,9 @@ impl Rule<'_> {
                 self.begin_work(run)?;
             }
             RunChange::Progress(progress) => return self.progress(run, progress),
+            RunChange::Complete { evidence, summary } => {
+                return self.complete_objective(run, evidence, summary.as_ref());
+            }
             RunChange::Wait { decision } => {
                 self.run_may_become(run, RunState::Waiting)?;
                 let decision = self.decision(decision)?.id;
@@ -380,7 +387,8 @@ impl Rule<'_> {
             let mut ahead = self.ahead();
             let acting = Acting::of(run, self.request.via.host.clone());
             let start = Command::Start { id: run.task.to_string(), ttl: None, reason: None };
-            self.as_run(&mut ahead, &acting, Some(run.fence), start)?;
+            // A run that waited for a worker was not heard of for long; whoever takes it names the fence itself.
+            self.as_run(&mut ahead, &acting, None, start)?;
         }
         Ok(())
     }
@@ -497,7 +505,7 @@ pub(super) fn holds(run: &Run, task: &Task) -> bool {
     task.claim.as_ref().is_some_and(|claim| claim.agent == run.identity)
 }
 
-fn wrong_state(run: &Run, why: &str) -> Refusal {
+pub(super) fn wrong_state(run: &Run, why: &str) -> Refusal {
     Refusal::new(Code::InvalidTransition, format!("{} is {}, {why}", run.id, run.state))
         .detail("run", run.id.to_string())
         .detail("state", run.state.as_str())

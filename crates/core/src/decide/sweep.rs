@@ -125,7 +125,9 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
         }
     }
     sweeper.reclaim_stale_leases()?;
-    Ok(sweeper.swept)
+    let mut swept = sweeper.swept;
+    super::run_again::queue_again(facts, policy, &mut swept)?;
+    Ok(swept)
 }
 
 /// Leases that end together: same repository, owner and claim.
@@ -172,7 +174,7 @@ impl<'a> Sweeper<'a> {
                 self.swept.later.push((key.clone(), end));
                 return Ok(());
             }
-            if self.waits_for_worker(task, claim)? {
+            if self.facts.waits_for_worker(&task.repo, &claim.agent)? {
                 self.swept.later.push((key.clone(), self.now().plus(claim.ttl)));
                 return Ok(());
             }
@@ -306,15 +308,6 @@ impl<'a> Sweeper<'a> {
             self.reclaim(task, claim)?;
         }
         Ok(())
-    }
-
-    /// A labelled run holds its task until a worker takes it.
-    fn waits_for_worker(&self, task: &Task, claim: &Claim) -> Ruling<bool> {
-        let Some(id) = run_of(&claim.agent) else { return Ok(false) };
-        let run = self.facts.run(&task.repo, id)?;
-        Ok(run.is_some_and(|run| {
-            run.identity == claim.agent && run.state.is_live() && !run.must_be_heard_of()
-        }))
     }
 
     fn lose(&mut self, run: &Run, task: Option<&Task>) -> Ruling<()> {

@@ -1,7 +1,7 @@
 //! The fields of events about runs and budgets.
 
 use crate::budget::{Per, Scope};
-use crate::ids::{AgentId, DecisionId, Fence, RunId};
+use crate::ids::{AgentId, DecisionId, Fence, RunId, TaskId};
 use crate::money::Usd;
 use crate::run::{CostBasis, RunError, RunState, Stage, Tokens};
 use crate::task::Priority;
@@ -26,6 +26,9 @@ pub struct RunQueued {
     pub labels: Vec<String>,
     pub resumed_from: Option<RunId>,
     pub parent: Option<RunId>,
+    /// The task of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task: Option<TaskId>,
     pub attempt: u32,
     pub rule: Option<String>,
     /// Who acts in it.

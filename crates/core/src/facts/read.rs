@@ -12,7 +12,7 @@ use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::pattern::CaseRule;
 use crate::post::{Post, PostId};
-use crate::run::Run;
+use crate::run::{Run, run_of};
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -286,8 +286,20 @@ impl Facts {
         Ok(self.work_deadline(task, claim).map_or(expiry, |deadline| deadline.min(expiry)))
     }
 
+    /// Tells whether somebody acts in a run that waits for a labelled worker: until one takes it, nothing that it holds runs out.
+    pub fn waits_for_worker(&self, repo: &RepoName, agent: &AgentId) -> Ruling<bool> {
+        let Some(id) = run_of(agent) else { return Ok(false) };
+        let run = self.run(repo, id)?;
+        Ok(run.is_some_and(|run| {
+            run.identity == *agent && run.state.is_live() && !run.must_be_heard_of()
+        }))
+    }
+
     /// Returns when a lease ends if nothing more is heard of its owner.
     pub fn lease_expiry(&self, lease: &Lease) -> Ruling<Timestamp> {
+        if self.waits_for_worker(&lease.repo, &lease.owner)? {
+            return Ok(self.moment.now.plus(lease.ttl));
+        }
         let life = self.lease_life(lease)?;
         Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(lease.ttl))
     }

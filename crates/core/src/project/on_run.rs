@@ -18,7 +18,7 @@ pub(super) fn touched(draft: &Draft) -> Vec<Key> {
     };
     let task = || draft.task.clone().map(|id| Key::Task(draft.repo.clone(), id));
     match &draft.event {
-        Event::RunQueued(e) => vec![run(e.run)],
+        Event::RunQueued(e) => [e.run].into_iter().chain(e.parent).map(run).collect(),
         Event::RunStarted(e) => vec![run(e.run)],
         Event::RunProgressed(e) => vec![run(e.run)],
         Event::RunWaiting(e) => vec![run(e.run)],
@@ -57,7 +57,13 @@ pub(super) fn free_review(task: &mut Task, event: &Event) {
 
 pub fn run(before: Option<Run>, placed: &Placed) -> Option<Run> {
     if let Event::RunQueued(e) = &placed.draft.event {
-        return queued(e, placed);
+        return match before {
+            Some(mut parent) if parent.id != e.run => {
+                parent.children.push(e.run);
+                Some(parent)
+            }
+            _ => queued(e, placed),
+        };
     }
     let mut run = before?;
     match &placed.draft.event {
@@ -136,10 +142,13 @@ fn queued(e: &RunQueued, placed: &Placed) -> Option<Run> {
         attempt: e.attempt,
         resumed_from: e.resumed_from,
         parent: e.parent,
+        parent_task: e.parent_task.clone(),
+        children: Vec::new(),
         priority: e.priority,
         labels: e.labels.clone(),
         rule: e.rule.clone(),
         prompt_sha256: e.prompt_sha256.clone(),
+        prompt_bytes: e.prompt_bytes,
         worker: None,
         host: placed.draft.via.host.clone(),
         workspace: None,

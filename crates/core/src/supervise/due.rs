@@ -10,6 +10,10 @@ use crate::run::{Run, RunFault, RunState, Stage};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Millis, Timestamp};
+use serde_json::Value;
+
+/// Where a task says that it is an objective, or of which one it is a part.
+pub const OBJECTIVE: &str = "objective";
 
 /// Ready tickets that are looked at in one pass, when there is room for fewer.
 const LOOKED_AT: usize = 200;
@@ -69,7 +73,22 @@ fn may_start(index: &Index<'_>, task: &Task) -> bool {
         && task.reserved_for.is_none()
         && task.role.is_none_or(|role| role == crate::role::Role::Implementer)
         && task.dependencies.iter().all(done);
-    is_free && !index.runs(&task.id).iter().any(|run| run.state.is_live())
+    is_free
+        && !is_of_objective(index, task)
+        && !index.runs(&task.id).iter().any(|run| run.state.is_live())
+}
+
+/// Tells whether a focused supervisor looks after a ticket: its objective itself, and what it made for that while the objective is
+/// open.
+fn is_of_objective(index: &Index<'_>, task: &Task) -> bool {
+    match task.context.get(OBJECTIVE) {
+        Some(Value::Bool(is_objective)) => *is_objective,
+        Some(Value::String(id)) => {
+            let mut all = index.statuses.iter();
+            all.any(|(other, status)| other.as_str() == id && !status.is_finished())
+        }
+        _ => false,
+    }
 }
 
 struct Due<'v, 'i> {

@@ -24,6 +24,8 @@ pub(super) struct Index<'v> {
     decisions: BTreeMap<&'v TaskId, Vec<&'v Decision>>,
     pub(super) statuses: BTreeMap<&'v TaskId, Status>,
     pub(super) live: usize,
+    /// Those of them that do not run on other hosts.
+    here: usize,
     /// Work that a ticket may be covered by, with its stems.
     covered: OnceCell<Vec<Covered<'v>>>,
 }
@@ -48,8 +50,10 @@ impl<'v> Index<'v> {
         }
         decisions.values_mut().for_each(|all| all.sort_by_key(|one| one.id));
         let statuses = view.tasks.iter().map(|task| (&task.id, task.status)).collect();
-        let live = view.runs.iter().filter(|run| run.state.is_live()).count();
-        Index { view, now, runs, decisions, statuses, live, covered: OnceCell::new() }
+        let live = view.runs.iter().filter(|run| run.state.is_live());
+        let here = live.clone().filter(|run| run.labels.is_empty()).count();
+        let live = live.count();
+        Index { view, now, runs, decisions, statuses, live, here, covered: OnceCell::new() }
     }
 
     pub(super) fn runs(&self, task: &TaskId) -> &[&'v Run] {
@@ -79,7 +83,7 @@ impl<'v> Index<'v> {
     /// Returns how many more runs may be started now.
     pub(super) fn free_slots(&self) -> usize {
         let settings = &self.view.settings;
-        let host = settings.max_runs.saturating_sub(self.live + self.view.seen.live_elsewhere);
+        let host = settings.max_runs.saturating_sub(self.here + self.view.seen.live_elsewhere);
         host.min(settings.max_per_repo.saturating_sub(self.live))
     }
 
@@ -114,14 +118,8 @@ impl<'v> Index<'v> {
             one.answered_at.filter(|_| one.purpose == DecisionPurpose::Exhausted)
         });
         let since = restarted.max().unwrap_or_default();
-        let told = |run: &Run| match (&run.error, run.said.get("status").and_then(Value::as_str)) {
-            (Some(error), _) => Some(error.kind.to_string()),
-            (None, Some("BLOCKED")) => Some("BLOCKED".to_owned()),
-            (None, _) if run.state == RunState::Lost => Some("lost".to_owned()),
-            (None, _) => None,
-        };
         let ended = self.runs(task).iter().rev().filter(|run| !run.state.is_live());
-        let mut words = ended.take_while(|run| run.created_at >= since).map(|run| told(run));
+        let mut words = ended.take_while(|run| run.created_at >= since).map(|run| error_type(run));
         let Some(Some(last)) = words.next() else { return 0 };
         1 + words.take_while(|word| word.as_ref() == Some(&last)).count() as u64
     }
@@ -197,7 +195,10 @@ impl Known<'_, '_> {
             "run.agent" => json!(run.map(|run| run.agent.as_str())),
             "run.stage" => json!(run.map(|run| run.stage)),
             "run.attempt" => json!(run.map(|run| run.attempt)),
-            "run.error.type" => json!(run.and_then(error_type)),
+            "run.error.type" => {
+                let last = || task.and_then(|task| index.last(&task.id));
+                json!(run.or_else(last).and_then(error_type))
+            }
             "error" => {
                 let error = run.and_then(|run| run.error.as_ref());
                 json!(error.map(|error| error.message.as_str()))
@@ -292,9 +293,14 @@ fn said(run: Option<&Run>, key: &str) -> Value {
     run.and_then(|run| run.said.get(key)).cloned().unwrap_or_default()
 }
 
+/// Says in a word why a run came to nothing: its error, that it was lost, or that its agent was blocked.
 fn error_type(run: &Run) -> Option<String> {
-    let lost = (run.state == RunState::Lost).then(|| "lost".to_owned());
-    run.error.as_ref().map(|error| error.kind.to_string()).or(lost)
+    let is_blocked = run.said.get("status").and_then(Value::as_str) == Some("BLOCKED");
+    match &run.error {
+        Some(error) => Some(error.kind.to_string()),
+        None if is_blocked => Some("BLOCKED".to_owned()),
+        None => (run.state == RunState::Lost).then(|| "lost".to_owned()),
+    }
 }
 
 /// How far a deletion goes: open until a person said it.

@@ -9,7 +9,7 @@ mod table;
 mod triage;
 mod view;
 
-pub use due::{due, is_idle};
+pub use due::{OBJECTIVE, due, is_idle};
 pub use facts::design_passes;
 pub use remember::may_be_remembered;
 pub use table::{Action, BUILT_IN, COUNTS, Condition, FIELDS, ROWS_MAX, Row, Table, Test, Trigger};

@@ -78,6 +78,14 @@ pub struct Evaluated {
 const POINTS: [u32; 7] = [1, 2, 3, 5, 8, 13, 21];
 
 impl Triage {
+    /// Tells whether a text begins as a ticket does: with one of the words that say what is to be done.
+    pub fn begins_a_ticket(&self, text: &str) -> bool {
+        let kinds = &self.kinds;
+        let lists = [&kinds.bug, &kinds.feature, &kinds.chore, &kinds.deletion];
+        let first = split(text).into_iter().next();
+        first.is_some_and(|word| lists.iter().any(|list| is_in(&word, list)))
+    }
+
     pub(super) fn read(table: toml::Table) -> Result<Triage, String> {
         toml::Value::Table(table).try_into().map_err(|error| format!("triage: {error}"))
     }

@@ -35,11 +35,17 @@ pub struct RunView {
     pub attempt: u32,
     pub resumed_from: Option<String>,
     pub parent: Option<String>,
+    /// What a worker must offer to take it.
+    #[serde(default)]
+    pub labels: Vec<String>,
     pub worker: Option<String>,
     pub host: Option<String>,
     pub workspace: Option<String>,
     pub sandbox: Option<String>,
     pub session: Option<String>,
+    /// Under this hash its words are kept for the host that takes it.
+    #[serde(default)]
+    pub prompt_sha256: String,
     pub fence: Option<u64>,
     pub turns: u64,
     pub tokens: Tokens,
@@ -78,11 +84,13 @@ pub fn run(run: &Run) -> RunView {
         attempt: run.attempt,
         resumed_from: run.resumed_from.map(|id| id.to_string()),
         parent: run.parent.map(|id| id.to_string()),
+        labels: run.labels.clone(),
         worker: run.worker.as_ref().map(ToString::to_string),
         host: run.host.clone(),
         workspace: run.workspace.clone(),
         sandbox: run.sandbox.clone(),
         session: run.session.clone(),
+        prompt_sha256: run.prompt_sha256.clone(),
         fence: Some(run.fence.get()),
         turns: run.turns,
         tokens: run.tokens,

@@ -6,7 +6,7 @@ use crate::verbs::{question, task, task_on, texts};
 use crate::world::{
     ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World,
 };
-use comity_core::command::{Command, ConstraintChanges, NewRun, NewTask};
+use comity_core::command::{Command, ConstraintChanges, NewRun, NewTask, RunChange};
 use comity_core::event::TaskUpdated;
 use comity_core::money::Usd;
 use comity_core::policy::Undeclared;
@@ -204,6 +204,22 @@ fn about_runs(code: Code) -> Option<Verdict> {
             let new = new_run("developer", Some("T1"), Stage::Develop);
             let max_cost = Usd::from_dollars(51.0);
             w.by(ANN).does(dispatch(NewRun { max_cost, ..new }))
+        }
+        Code::SpawnLimit => {
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop))).accepted();
+            w.have(task("b"));
+            w.by("developer:R1")
+                .does(dispatch(new_run("developer", Some("T2"), Stage::Develop)))
+                .accepted();
+            w.have(task("c"));
+            w.by("developer:R2").does(dispatch(new_run("developer", Some("T3"), Stage::Develop)))
+        }
+        Code::EvidenceMissing => {
+            w.have(NewTask { dod: vec!["it works".to_owned()], ..task("a") });
+            w.by(ANN).does(dispatch(new_run("focused", Some("T1"), Stage::Scout))).accepted();
+            w.by("focused:R1")
+                .does(change("R1", RunChange::Complete { evidence: Vec::new(), summary: None }))
         }
         Code::SeatHeld => {
             w.by(PLANNER).does(seat("supervisor")).accepted();

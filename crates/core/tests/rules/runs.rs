@@ -1,6 +1,6 @@
 //! Runs and budgets: an agent is dispatched, at work, and ended, and never spends what is not reserved.
 
-use crate::verbs::{task, task_on};
+use crate::verbs::{question, task, task_on};
 use crate::world::{ANN, CRITIC, Expect, IMPL, OBSERVER, PLANNER, Verdict, WATCHER, World};
 use comity_core::budget::{Per, Scope};
 use comity_core::command::{
@@ -53,7 +53,13 @@ pub fn change(id: &str, change: RunChange) -> Command {
 }
 
 pub fn take() -> RunChange {
-    RunChange::Take { workspace: None, driver_version: None, sandbox: None, session: None }
+    RunChange::Take {
+        worker: None,
+        workspace: None,
+        driver_version: None,
+        sandbox: None,
+        session: None,
+    }
 }
 
 pub fn call(dollars: f64) -> RunChange {
@@ -181,47 +187,122 @@ fn only_its_own_keeper_a_worker_or_a_person_reports_for_a_run() {
     assert_eq!(run(&w, "R1").cost, usd(0.2));
 }
 
-/// What each command makes of a run in each state; none is a refusal.
+/// What each command makes of a live run in each state; none is a refusal.
 fn led_to(state: RunState, of: &RunChange) -> Option<RunState> {
     let mut w = at_work();
+    w.by(ANN).asks(question("Which one?")).accepted();
     let key = (w.repo.clone(), RunId(1));
     w.state.runs.get_mut(&key).unwrap().state = state;
     w.replayed.runs.get_mut(&key).unwrap().state = state;
-    if !state.is_live() {
-        // What is told here is the table; what an end does is told below.
-        return w.by(ANN).does(change("R1", of.clone())).ok().map(|_| run(&w, "R1").state);
-    }
     w.by(ANN).does(change("R1", of.clone())).ok().map(|_| run(&w, "R1").state)
+}
+
+fn stop() -> RunChange {
+    RunChange::Stop { now: false, reason: None }
+}
+
+fn pause() -> RunChange {
+    RunChange::Pause { reason: None, until: None }
+}
+
+fn resume() -> RunChange {
+    RunChange::Resume { fresh: false }
+}
+
+fn wait() -> RunChange {
+    RunChange::Wait { decision: "D1".to_owned() }
+}
+
+fn checkpoint() -> RunChange {
+    RunChange::Checkpoint { sha: "c0ffee1".to_owned(), subject: "feat".to_owned(), step: None }
+}
+
+fn succeed() -> RunChange {
+    let steps = vec![Command::Submit(Submission { id: "T1".to_owned(), ..Submission::default() })];
+    match end(RunState::Succeeded, None) {
+        RunChange::End(of) => RunChange::End(Box::new(RunEnd { steps, ..*of })),
+        other => other,
+    }
+}
+
+#[test]
+fn a_run_goes_from_state_to_state_as_the_specification_says_and_no_other_way() {
+    let table = [
+        ("queued", "starting stopped failed"),
+        ("starting", "running queued failed stopped lost"),
+        ("running", "waiting paused finishing failed stopped lost"),
+        ("waiting", "running paused failed stopped lost"),
+        ("paused", "queued running stopped failed"),
+        ("finishing", "succeeded failed lost"),
+        ("succeeded", ""),
+        ("failed", ""),
+        ("stopped", ""),
+        ("lost", ""),
+    ];
+    for from in RunState::ALL {
+        let (_, next) = table.iter().find(|(name, _)| *name == from.as_str()).unwrap();
+        let allowed: Vec<&str> = next.split_whitespace().collect();
+        for to in RunState::ALL {
+            assert_eq!(from.may_become(to), allowed.contains(&to.as_str()), "{from} to {to}");
+        }
+    }
 }
 
 #[test]
 fn every_command_in_every_state_of_a_run_follows_the_table() {
     use RunState::*;
-    let stop = RunChange::Stop { now: false, reason: None };
-    let pause = RunChange::Pause { reason: None, until: None };
-    let resume = RunChange::Resume { fresh: false };
     let fail = end(Failed, Some(RunFault::Crash));
     for state in RunState::ALL.into_iter().filter(|state| state.is_live()) {
         let may = |to: RunState| state.may_become(to).then_some(to);
         assert_eq!(led_to(state, &take()), may(Starting), "take {state}");
-        assert_eq!(led_to(state, &pause), may(Paused), "pause {state}");
+        assert_eq!(led_to(state, &pause()), may(Paused), "pause {state}");
         let resumed = (state == Paused).then_some(Running);
-        assert_eq!(led_to(state, &resume), resumed, "resume {state}");
-        assert_eq!(led_to(state, &stop), may(Stopped), "stop {state}");
+        assert_eq!(led_to(state, &resume()), resumed, "resume {state}");
+        assert_eq!(led_to(state, &stop()), may(Stopped), "stop {state}");
         assert_eq!(led_to(state, &fail), may(Failed), "fail {state}");
+        assert_eq!(led_to(state, &wait()), may(Waiting), "wait {state}");
+        assert_eq!(led_to(state, &checkpoint()), Some(state), "checkpoint {state}");
+        let succeeds = may(Finishing).or(may(Succeeded)).map(|_| Succeeded);
+        assert_eq!(led_to(state, &succeed()), succeeds, "succeed {state}");
+        let works = match state {
+            Starting | Running | Waiting => Some(Running),
+            // What was under way when it was paused is paid all the same.
+            Paused => Some(Paused),
+            _ => None,
+        };
+        assert_eq!(led_to(state, &call(0.01)), works, "progress {state}");
     }
 }
 
 #[test]
 fn a_run_that_ended_takes_no_command_and_acts_no_more() {
-    let mut w = at_work();
-    w.by(DEV).does(change("R1", end(RunState::Failed, Some(RunFault::Crash)))).accepted();
-    for of in [take(), call(0.1), RunChange::Resume { fresh: true }] {
-        w.by(ANN).does(change("R1", of)).refused(Code::InvalidTransition);
+    use RunState::*;
+    for ended in [Succeeded, Failed, Stopped, Lost] {
+        let mut w = at_work();
+        w.by(DEV).does(change("R1", call(0.1))).accepted();
+        match ended {
+            Succeeded => drop(w.by(DEV).does(change("R1", succeed())).accepted()),
+            Failed => {
+                drop(w.by(DEV).does(change("R1", end(Failed, Some(RunFault::Crash)))).accepted());
+            }
+            Stopped => drop(w.by(ANN).does(change("R1", stop())).accepted()),
+            _ => {
+                w.pass(10_000);
+                w.sweep();
+            }
+        }
+        assert_eq!(run(&w, "R1").state, ended);
+        let fail = end(Failed, Some(RunFault::Crash));
+        for of in
+            [take(), call(0.1), pause(), resume(), stop(), wait(), checkpoint(), succeed(), fail]
+        {
+            assert!(w.by(ANN).does(change("R1", of.clone())).is_err(), "{of:?} of {ended}");
+            assert_eq!(run(&w, "R1").state, ended);
+        }
+        w.have(task("other"));
+        w.by(DEV).claims("T2").refused(Code::StaleFence);
+        w.by(DEV).does(change("R1", call(0.1))).refused(Code::StaleFence);
     }
-    w.have(task("other"));
-    w.by(DEV).claims("T2").refused(Code::StaleFence);
-    w.by(DEV).does(change("R1", call(0.1))).refused(Code::StaleFence);
 }
 
 #[test]

@@ -61,9 +61,12 @@ fn do_next(w: &mut World, agent: usize, what: &Next, beyond: &mut Usd) {
             if run.state == RunState::Paused {
                 return;
             }
-            let cost = Usd::from_micros(*micros);
-            *beyond = beyond.plus(cost.less(run.reserved));
+            let (cost, reserved) = (Usd::from_micros(*micros), run.reserved);
             w.by(&who).does(change(&text, call(cost.dollars()))).unwrap();
+            // Whoever gets more has it reserved. Whoever gets no more pauses, and one call of it may have cost too much.
+            if w.state.runs[&(w.repo.clone(), id)].state == RunState::Paused {
+                *beyond = beyond.plus(cost.less(reserved));
+            }
         }
         Next::End(fails) => {
             let of = match fails {
@@ -81,13 +84,28 @@ fn do_next(w: &mut World, agent: usize, what: &Next, beyond: &mut Usd) {
 }
 
 fn spent(w: &World) -> Usd {
-    let budget = w.state.budgets.get(&(w.repo.clone(), Scope::repo()));
+    spent_in(w, Scope::repo())
+}
+
+fn spent_in(w: &World, scope: Scope) -> Usd {
+    let budget = w.state.budgets.get(&(w.repo.clone(), scope));
     budget.map(|budget| budget.spent(Per::Total, w.now()).usd).unwrap_or_default()
 }
 
+/// Schedules of a handful of agents: the short form tries a few, the long one a hundred thousand.
+fn schedules() -> u32 {
+    if std::env::var_os("COMITY_LONG").is_some() { 100_000 } else { 200 }
+}
+
+const FEW: usize = 4;
+
 fn world(cap: f64) -> World {
+    world_of(AGENTS, cap)
+}
+
+fn world_of(agents: usize, cap: f64) -> World {
     let mut w = World::new();
-    for _ in 0..AGENTS {
+    for _ in 0..agents {
         w.have(task("work"));
     }
     for per in [Per::Total, Per::Day] {
@@ -139,5 +157,38 @@ proptest! {
         let live: Vec<RunId> =
             w.state.runs.values().filter(|run| run.state.is_live()).map(|run| run.id).collect();
         prop_assert!(live.is_empty(), "{live:?} outlived everybody");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(schedules()))]
+
+    /// In every scope at once, whatever the order in which a few agents start, pay and end.
+    #[test]
+    fn no_schedule_spends_beyond_the_budget_of_any_scope(
+        steps in proptest::collection::vec(next(), 4..24),
+    ) {
+        let mut w = world_of(FEW, 2.0);
+        let scopes = [("repo", 2.0), ("agent:developer", 1.5), ("task:T1", 1.0), ("task:T2", 0.8)];
+        for (scope, cap) in scopes {
+            let new = NewBudget { scope: scope.to_owned(), per: Per::Total, usd: Some(usd(cap)), runs: None };
+            w.by(ANN).does(Command::BudgetSet(new)).unwrap();
+        }
+        let mut beyond = Usd::ZERO;
+        for (agent, what) in &steps {
+            if matches!(what, Next::Answer(_)) {
+                continue;
+            }
+            do_next(&mut w, agent % FEW, what, &mut beyond);
+            for (name, cap) in scopes {
+                let (scope, cap) = (Scope::parse(name).unwrap(), usd(cap));
+                let spent = spent_in(&w, scope);
+                prop_assert!(spent <= cap.plus(beyond), "{name}: {spent} of {cap}, {beyond} beyond");
+            }
+        }
+        let live = w.state.runs.values().filter(|run| run.state.is_live());
+        let reserved = live.fold(Usd::ZERO, |sum, run| sum.plus(run.reserved));
+        let kept = w.state.budgets[&(w.repo.clone(), Scope::repo())].reserved();
+        prop_assert_eq!(kept, reserved, "what is reserved is what live runs have");
     }
 }

@@ -80,6 +80,48 @@ fn rule_3_1_the_gate_review_is_met_by_approve_itself() {
 }
 
 #[test]
+fn rule_3_3_a_person_waives_the_review_of_own_work_which_is_then_approved_and_shows_it_for_ever() {
+    let mut w = World::new();
+    w.have(gated(&["tests"]));
+    w.by(ANN).starts("T1").accepted();
+    w.by(ANN).submits("T1").accepted();
+    w.by(ANN).approves("T1").refused(Code::SelfReview);
+    // Not before all else is met.
+    w.by(ANN).waives("T1", "review", "I work alone").accepted();
+    assert_eq!(w.task("T1").status, Status::Review);
+    w.by(ANN).approves("T1").refused(Code::GateUnmet);
+    w.by(ANN).records("T1", "tests", true).accepted();
+    w.by(ANN).approves("T1").accepted();
+    assert_eq!(w.task("T1").status, Status::Approved);
+    assert_eq!(state_of(&w, "review"), CheckState::Waived);
+
+    w.have(task("alone"));
+    w.by(ANN).starts("T2").accepted();
+    w.by(ANN).submits("T2").accepted();
+    w.by(ANN).waives("T2", "review", "I work alone").accepted();
+    assert_eq!(w.task("T2").status, Status::Approved);
+    w.by(ANN).merges("T2").accepted();
+    w.by(ANN).finishes("T2").accepted();
+    let shown = w.read(|facts| {
+        let task = comity_core::decide::find_task(facts, &w.repo, "T2")?;
+        Ok(view::gates(task, &w.policy))
+    });
+    assert_eq!((shown[0].name.as_str(), shown[0].state), ("review", CheckState::Waived));
+    assert_eq!(shown[0].reason.as_deref(), Some("I work alone"));
+}
+
+#[test]
+fn rule_3_3_nobody_but_a_person_waives_the_review() {
+    let mut w = World::new();
+    w.have_one(Status::Review);
+    for agent in [IMPL, CRITIC] {
+        let code = if agent == IMPL { Code::RoleForbidden } else { Code::HumanOnly };
+        w.by(agent).waives("T1", "review", "it is fine").refused(code);
+    }
+    assert_eq!(w.task("T1").status, Status::Review);
+}
+
+#[test]
 fn rule_3_2_evidence_carries_gate_verdict_tier_commit_round_agent_and_report() {
     let mut w = World::new();
     w.have_this(gated(&["tests"]), Status::InProgress);

@@ -4,6 +4,7 @@ use super::{DAY, age};
 use crate::fold::{HOUR_MS, Past};
 use crate::read::Reader;
 use comity_api::{CrewAnswer, CrewCounts, CrewMember, Life, TaskFilter};
+use comity_core::ids::TaskId;
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
@@ -39,7 +40,10 @@ impl Reader<'_> {
         let past = fold.of(&repo);
         let mut members = Vec::new();
         for agent in agents {
-            let asks = open.iter().find(|decision| decision.asked_by.as_str() == agent.id);
+            let own = || open.iter().filter(|one| one.asked_by.as_str() == agent.id);
+            let is_held = |id: &TaskId| agent.holds.tasks.iter().any(|held| *held == id.as_str());
+            let of_held = own().find(|one| one.task.as_ref().is_some_and(is_held));
+            let asks = of_held.or_else(|| own().next());
             let asks = asks.map(|decision| (decision.id.to_string(), decision.created_at));
             members.push(member(agent, &duties, asks, past, now));
         }

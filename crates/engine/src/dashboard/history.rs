@@ -3,7 +3,8 @@
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
-use comity_api::{HistoryAnswer, StoryLine, TreeAnswer};
+use crate::telling;
+use comity_api::{EventView, HistoryAnswer, StoryLine, TreeAnswer};
 use comity_core::chain::Stored;
 use comity_core::hint::{op, say};
 use comity_core::ids::{AgentId, DecisionId, LeaseId, Seq};
@@ -233,63 +234,36 @@ fn answer(of: &str, kind: &str, summary: String, events: &[Stored], more: bool) 
 /// Says in words what an event was.
 pub(super) fn line(stored: &Stored) -> StoryLine {
     let event = crate::view::event(stored);
-    let text = |key: &str| event.text(key).unwrap_or_default().to_owned();
-    let short = |key: &str| text(key).chars().take(10).collect::<String>();
-    let reason = ["reason", "notes", "needs"].iter().find_map(|key| event.text(key));
-    let (what, mark) = match event.event.as_str() {
-        "task_created" => (format!("created it: {}", text("title")), "queued"),
-        "task_claimed" => (format!("claimed it, fence {}", stored.seq), "claimed"),
-        "status_changed" => {
-            let to = text("new_status");
-            (format!("{} → {to}", text("old_status")), mark_of(&to))
-        }
-        "file_locked" => (format!("leased {}", text("path")), "lease"),
-        "lease_released" => (format!("freed {}", text("path")), "lease"),
-        "locks_reclaimed" => (format!("took back the leases of {}", text("owner")), "lease"),
-        "review_requested" => {
-            let round = event.fields.get("round").map(Value::to_string).unwrap_or_default();
-            (format!("submitted {}, round {round}", short("commit")), "review")
-        }
-        "review_taken" => ("took the review".to_owned(), "review"),
-        "review_feedback" if text("status") == "changes_requested" => {
-            ("requested changes".to_owned(), "changes")
-        }
-        "review_feedback" => ("reviewed it".to_owned(), "review"),
-        "approved" => (format!("approved {}", short("commit")), "approved"),
-        "merged" => (format!("landed it as {}", short("sha")), "done"),
-        "released" => ("released it".to_owned(), "queued"),
-        "tests_run" => {
-            let (gate, result, tier) = (text("gate"), text("result"), text("tier"));
-            (format!("gate {gate}: {result}, {tier}"), "gate")
-        }
-        "gate_waived" => (format!("waived the gate {}", text("gate")), "gate"),
-        "item_checked" => (format!("checked off: {}", text("item")), "gate"),
-        "decision_asked" => {
-            (format!("asked {}: {}", text("decision"), text("question")), "decision")
-        }
-        "decision_answered" => {
-            (format!("answered {}: {}", text("decision"), text("answer")), "decision")
-        }
-        "decision_expired" => (format!("{} expired", text("decision")), "decision"),
-        "write_refused" => (format!("was refused {}", text("path")), "refused"),
-        "write_seen" => {
-            (format!("wrote {}, held by {}", text("path"), text("holder")), "write_seen")
-        }
-        "subtask_started" => (format!("began: {}", text("notes")), "note"),
-        "subtask_completed" => (format!("completed: {}", text("notes")), "note"),
-        "note" => (format!("{}: {}", text("type"), text("text")), "note"),
-        "error" => ("gave up".to_owned(), "failed"),
-        other => (other.replace('_', " "), "note"),
-    };
     StoryLine {
         seq: event.seq,
         ts: event.ts,
         who: event.agent.clone(),
-        what,
-        reason: reason.filter(|reason| !reason.is_empty()).map(str::to_owned),
+        what: telling::what(&event),
+        reason: telling::why(&event),
         task: event.task.clone(),
-        mark: mark.to_owned(),
+        mark: mark(&event).to_owned(),
         event: event.event,
+    }
+}
+
+/// Returns the mark of an event.
+fn mark(event: &EventView) -> &'static str {
+    match event.event.as_str() {
+        "task_created" => "queued",
+        "task_claimed" => "claimed",
+        "status_changed" => mark_of(event.text("new_status").unwrap_or_default()),
+        "file_locked" | "lease_released" | "locks_reclaimed" => "lease",
+        "review_feedback" if event.text("status") == Some("changes_requested") => "changes",
+        "review_requested" | "review_taken" | "review_feedback" => "review",
+        "approved" => "approved",
+        "merged" => "done",
+        "released" if event.text("tag").is_none() => "queued",
+        "tests_run" | "gate_waived" | "item_checked" => "gate",
+        "decision_asked" | "decision_answered" | "decision_expired" => "decision",
+        "write_refused" => "refused",
+        "write_seen" => "write_seen",
+        "error" => "failed",
+        _ => "note",
     }
 }
 

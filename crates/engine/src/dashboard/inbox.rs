@@ -8,6 +8,7 @@ use comity_api::{
 };
 use comity_core::attention::{Item, Kind};
 use comity_core::decide::find_decision;
+use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -17,11 +18,11 @@ use serde_json::{Value, json};
 use std::sync::PoisonError;
 
 /// Items that are shown.
-const ITEMS_MAX: usize = 100;
+pub(super) const ITEMS_MAX: usize = 100;
 /// Agents at work that are named.
-const AT_WORK_MAX: usize = 20;
+pub(super) const AT_WORK_MAX: usize = 20;
 /// Paths wanted by several that are named.
-const WANTED_MAX: usize = 5;
+pub(super) const WANTED_MAX: usize = 5;
 
 impl Reader<'_> {
     pub(crate) fn inbox(&mut self) -> Result<InboxAnswer, Refusal> {
@@ -66,13 +67,17 @@ impl Reader<'_> {
         let title = match (&decision, &item.title, item.kind) {
             (Some(_), Some(title), Kind::Exhausted) => title.clone(),
             (Some(decision), ..) => decision.question.clone(),
-            (None, _, Kind::Silent | Kind::StrayLease | Kind::WriteSeen | Kind::Clock) => {
-                item.reason.clone()
+            (None, _, Kind::WriteSeen) => {
+                format!("{} was written by somebody else", item.path.as_deref().unwrap_or("a file"))
             }
+            (None, _, Kind::Silent | Kind::StrayLease | Kind::Clock) => item.reason.clone(),
             (None, Some(title), _) => title.clone(),
             (None, None, _) => item.reason.clone(),
         };
-        let reason = reason(&item, task.as_ref(), decision.as_ref());
+        let mut reason = reason(&item, task.as_ref(), decision.as_ref(), &self.caller.actor);
+        if reason == title {
+            reason.clear();
+        }
         Ok(InboxItem {
             key: format!("{}:{}", item.kind, item.id),
             kind: item.kind.to_string(),
@@ -93,6 +98,7 @@ impl Reader<'_> {
             event: item.event.map(|seq| seq.0),
             actions,
             next: item.next,
+            repo: None,
         })
     }
 
@@ -114,6 +120,7 @@ impl Reader<'_> {
                 title: member.title.clone().unwrap_or_default(),
                 doing: member.doing.clone(),
                 note: member.now_doing.clone(),
+                repo: None,
             })
         });
         let at_work = at_work.take(AT_WORK_MAX).collect();
@@ -150,6 +157,7 @@ impl Reader<'_> {
                 agent: last.map(|step| past.name(step.by).to_owned()),
                 since: last.map_or(task.updated_at, |step| step.ts),
                 task: task.id.to_string(),
+                repo: None,
             }
         };
         Ok(tasks.into_iter().map(one).collect())
@@ -203,28 +211,35 @@ fn contended(entry: TreeEntry) -> Option<Wanted> {
         path: entry.path,
         wanted_by: entry.wanted_by,
         refused_24h: entry.refused_24h,
+        repo: None,
     })
 }
 
-fn reason(item: &Item, task: Option<&Task>, decision: Option<&DecisionView>) -> String {
+fn reason(
+    item: &Item,
+    task: Option<&Task>,
+    decision: Option<&DecisionView>,
+    me: &AgentId,
+) -> String {
     let (title, agent) = (item.title.as_deref().unwrap_or_default(), item.agent.as_ref());
     let without_title = || {
         let rest = item.reason.strip_prefix(title).unwrap_or(&item.reason);
         rest.trim_start_matches([':', ' ']).to_owned()
     };
     match (item.kind, decision, task) {
-        (_, Some(decision), Some(task)) if item.kind == Kind::Exhausted => {
+        (Kind::Exhausted, Some(_), Some(task)) => {
             let last = task.last_error.as_deref().unwrap_or("no reason given");
-            format!("{} attempts failed, the last with: {last} · {}", task.attempts, decision.id)
+            format!("{} attempts failed, the last with: {last}", task.attempts)
         }
         (_, Some(decision), _) => format!("asked by {}, who waits", decision.asked_by),
         (Kind::Review, _, Some(task)) => {
             let by = agent.map_or_else(String::new, ToString::to_string);
             let who = match &task.reviewer {
+                Some(reviewer) if reviewer == me => "asks for you".to_owned(),
                 Some(reviewer) => format!("asks {reviewer}"),
-                None => "nobody has taken it".to_owned(),
+                None => "· nobody has taken it".to_owned(),
             };
-            format!("{by} · {who} · round {}", task.round)
+            format!("{by} {who} · round {}", task.round)
         }
         (Kind::Merge, _, Some(task)) => {
             let by = task.reviewer.as_ref().map(ToString::to_string);

@@ -8,8 +8,11 @@ mod inbox;
 mod lanes;
 mod panel;
 mod scene;
+mod together;
 mod tree;
 mod verbs;
+
+pub use together::one_inbox;
 
 use crate::fold::Look;
 use crate::read::Reader;

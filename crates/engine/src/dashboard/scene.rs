@@ -89,7 +89,8 @@ impl Reader<'_> {
         }
         let writes = self.writes_seen(&leases)?;
         let runs = self.live_runs()?;
-        Ok(Scene { decisions, tasks, loose, writes, runs })
+        let lost_workers = self.lost_workers()?;
+        Ok(Scene { decisions, tasks, loose, writes, runs, lost_workers })
     }
 
     /// Returns the last write to each path that its holder still holds.

@@ -87,10 +87,10 @@ fn no_input_reaches_what_a_door_observes() {
     assert!(paths.is_empty(), "a caller can say {paths:?}");
 }
 
-/// Objects where a caller may write any field: `context`, `event`, `about` and `other` are free in form; the others are
+/// Objects where a caller may write any field: `context`, `event`, `about`, `meta` and `other` are free in form; the others are
 /// written into events as they are, which later versions may extend. What comity does not know it does not read.
-const FREE: [&str; 8] =
-    ["context", "event", "other", "links", "files_modified", "log", "issues", "about"];
+const FREE: [&str; 9] =
+    ["context", "event", "other", "links", "files_modified", "log", "issues", "about", "meta"];
 
 #[test]
 fn an_input_takes_no_field_that_its_schema_does_not_name() {
@@ -291,6 +291,8 @@ fn a_row_without_a_verb_reads_or_is_for_persons_or_has_its_verb_in_the_input() {
             "task.intervene",
             "task.undo",
             "task.transition",
+            // Whoever runs it ends its own run.
+            "objective.complete",
             "contract.apply",
             "import.beads",
             "import.neo",

@@ -2,10 +2,11 @@
 
 use super::look::CHECK_ENV;
 use super::{Supervisor, Taken};
+use crate::elsewhere::catch_up;
 use crate::place::RunPlace;
 use crate::start::{Asked, By, start};
 use comity_api::{ById, RunFilter, RunMerges, op};
-use comity_core::command::{Command, NewTask};
+use comity_core::command::{Command, NewTask, RunChange};
 use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
@@ -21,8 +22,9 @@ use std::sync::atomic::AtomicBool;
 
 /// How much of the output of a gate a task gets, in bytes.
 const TAIL_BYTES: usize = 8 * 1024;
-/// How long a run waits for whoever dispatched it to start its keeper.
+/// How long a run waits for whoever dispatched it to start its keeper: so long at most, and a part of its life.
 const ADOPT_AFTER: Millis = Millis::from_secs(10);
+const ADOPT_IN_LIFE: i64 = 3;
 
 impl Supervisor<'_> {
     /// Takes a step; what cannot be done now is said, and is due again later.
@@ -72,7 +74,7 @@ impl Supervisor<'_> {
             key: step.key(),
             answers: new.answers.clone(),
         }));
-        let started = start(self.context, &self.service, &self.program, &asked)?;
+        let started = start(self.context, &self.service, &self.caller, &self.program, &asked)?;
         taken.run = started.run.id;
         Ok(())
     }
@@ -82,6 +84,9 @@ impl Supervisor<'_> {
         let caller = Caller { fence: None, key: None, ..self.caller.clone() };
         let waits = || Ok::<_, Refusal>(self.service.task(&caller, id)?.status == Status::Approved);
         if waits()? {
+            if let Some(why) = catch_up(self.context, &self.service, &caller, Some(id))? {
+                return Err(Refusal::new(Code::CouldNotRun, why));
+            }
             let input = RunMerges { target: None, once: false };
             Handler::<op::MergeRun>::handle(&self.runner, &caller, input)?;
         }
@@ -152,18 +157,28 @@ impl Supervisor<'_> {
     }
 
     /// Starts keepers for runs of this host that were dispatched and whose keeper never started: whoever dispatched them
-    /// ended in between. A run is taken once, whoever tries.
+    /// ended in between. A run is taken once, whoever tries. One whose files were never written is stopped, which costs its
+    /// task nothing.
     pub(super) fn adopt(&self) {
         let filter = RunFilter { status: vec![RunState::Queued], ..RunFilter::default() };
         let (Ok(page), Ok(now)) = (self.context.ask::<op::Runs>(filter), self.service.store_time())
         else {
             return;
         };
+        let life = self.service.settings().policy.fleet.ttl.ms() / ADOPT_IN_LIFE;
+        let patience = ADOPT_AFTER.min(Millis::from_ms(life));
         for run in page.runs {
             let (Some(id), true) = (run.id, run.host == self.caller.via.host) else { continue };
             let Ok(place) = RunPlace::of(self.context, &id) else { continue };
-            let waited = now.since(run.created_at.unwrap_or(now));
-            if waited > ADOPT_AFTER && place.job().is_file() && !place.keeper_log().is_file() {
+            if now.since(run.created_at.unwrap_or(now)) <= patience {
+                continue;
+            }
+            if !place.job().is_file() {
+                let reason = Some("whoever dispatched it ended before its keeper began".to_owned());
+                let change = RunChange::Stop { now: true, reason };
+                let caller = Caller { fence: None, key: None, ..self.caller.clone() };
+                let _ = self.service.run(&caller, Command::RunChange { id, change });
+            } else if !place.keeper_log().is_file() {
                 let _ = crate::start::keep(self.context, &self.program, &place);
             }
         }

@@ -3,7 +3,7 @@
 
 mod act;
 mod look;
-mod seat;
+pub(crate) mod seat;
 
 pub use seat::{Post, log_file, post, stop};
 

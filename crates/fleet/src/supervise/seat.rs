@@ -38,7 +38,7 @@ fn read(context: &Context) -> Option<Sitting> {
 }
 
 /// Says when a process began, as far as the system tells: another process under the same number began later.
-fn began(pid: i32) -> Option<String> {
+pub(crate) fn began(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     const BEGAN: usize = 19;
     let (_, rest) = stat.rsplit_once(')')?;

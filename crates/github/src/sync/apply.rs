@@ -4,7 +4,7 @@ use super::Pass;
 use crate::bus::{ISSUE, IssueKey, PROVIDER, Who};
 use crate::client::{Trouble, now};
 use crate::desired::{Standing, generation, is_ace, shown};
-use crate::inbound::{Asked, Look, commands};
+use crate::inbound::{Asked, BOARD_EVENTS, Look, commands};
 use crate::intake;
 use crate::model::{self, Comment, Issue, IssueEvent};
 use crate::rows::IssueRow;
@@ -22,7 +22,7 @@ use comity_core::time::Millis;
 use comity_engine::{AnswerForm, Caller};
 use comity_project::github::Account;
 use comity_protocol::ace::{Comment as AceComment, Generation};
-use comity_protocol::labels::Wish;
+use comity_protocol::labels::{Carrier, Wish};
 
 /// So many wishes of one issue are put back in an hour.
 const PUT_BACK_MAX: usize = 6;
@@ -45,7 +45,7 @@ impl Pass<'_> {
             return Ok(());
         }
         let dialect = self.bus.dialect(&key.repository);
-        let labels = issue.label_names();
+        let labels = self.labels_of(key, issue);
         let Some(settled) = dialect.settle(&labels, None) else { return Ok(()) };
         let queue = dialect.mark(Status::Queued).word.unwrap_or_default();
         if !settled.word.eq_ignore_ascii_case(queue) {
@@ -75,6 +75,7 @@ impl Pass<'_> {
             let events = self.events_of(key)?;
             let is_word = |event: &&IssueEvent| {
                 event.event == "labeled" && event.label.name.eq_ignore_ascii_case(word)
+                    || BOARD_EVENTS.contains(&event.event.as_str())
             };
             if let Some(event) = events.iter().filter(is_word).max_by_key(|event| event.id) {
                 by.clone_from(&event.actor.login);
@@ -149,8 +150,13 @@ impl Pass<'_> {
     }
 
     pub(super) fn events_of(&mut self, key: &IssueKey) -> Result<Vec<IssueEvent>, Trouble> {
-        let answer = self.bus.client.list(&format!("{}/events?per_page=100", key.path()), None)?;
-        Ok(model::list(&answer.body))
+        // What happens on a board is told in the timeline alone.
+        let on_board = self.bus.dialect(&key.repository).carrier() == Carrier::Field;
+        let list = if on_board { "timeline" } else { "events" };
+        let answer = self.bus.client.list(&format!("{}/{list}?per_page=100", key.path()), None)?;
+        let mut events: Vec<IssueEvent> = model::list(&answer.body);
+        events.retain(|event| on_board || !BOARD_EVENTS.contains(&event.event.as_str()));
+        Ok(events)
     }
 
     /// Looks at the label that holds an issue: while it is there, nothing is written and nobody claims the task.
@@ -166,7 +172,14 @@ impl Pass<'_> {
     }
 
     /// Sets or removes an outside reason not to start.
-    fn set_blocker(&mut self, key: &IssueKey, id: &str, what: &str, on: bool, stamp: &str) {
+    pub(super) fn set_blocker(
+        &mut self,
+        key: &IssueKey,
+        id: &str,
+        what: &str,
+        on: bool,
+        stamp: &str,
+    ) {
         let Some(task) = self.bus.task(id) else { return };
         let mut blockers = task.blockers.clone();
         blockers.retain(|blocker| !blocker.starts_with(what));

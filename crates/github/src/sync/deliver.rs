@@ -97,9 +97,14 @@ impl Pass<'_> {
                 let refusal = trouble.refusal();
                 return Err(self.bus.failed(refusal));
             }
-            Trouble::Status { status: 404 | 410, .. } => {
-                self.gone(key);
-                self.bus.rows.remove(row_key);
+            trouble if trouble.is_away() => {
+                // The text stays with an issue that moved; one that is gone hears nothing more.
+                op.unsure &= op.tries > 0;
+                self.bus.rows.put(row_key, &op);
+                self.look_for(key);
+                if self.bus.rows.issue(&key.to_string()).gone {
+                    self.bus.rows.remove(row_key);
+                }
                 return Ok(Delivered::Later);
             }
             Trouble::Unknown(why) if op.tries < TRIES_MAX => {
@@ -109,7 +114,7 @@ impl Pass<'_> {
                 self.out(key, &task, &op.kind, &what, "pending", &op.op);
                 self.unknown(key, why);
             }
-            Trouble::Unknown(_) | Trouble::Status { .. } => {
+            Trouble::Unknown(_) | Trouble::Unsupported(_) | Trouble::Status { .. } => {
                 op.dead = Some(trouble.refusal().message);
                 self.out(key, &task, &op.kind, &what, "dead", &op.op);
                 self.bus.finding(

@@ -24,6 +24,8 @@ type Change = Box<dyn FnOnce(&mut crate::rows::IssueRow)>;
 struct Page {
     questions: BTreeMap<comity_core::ids::DecisionId, String>,
     errors: BTreeMap<String, comity_core::event::ErrorReport>,
+    /// Where work was handed in without a pull request, and one was opened for it: the pull request, and that event.
+    opened: BTreeMap<Seq, (String, Seq, String)>,
 }
 
 impl Pass<'_> {
@@ -176,20 +178,29 @@ impl Pass<'_> {
         if row.task.as_deref() != Some(task.as_str()) || stored.seq.0 <= row.linked {
             return Ok(());
         }
+        let opened = page.opened.get(&stored.seq);
+        if page.opened.values().any(|(_, seq, _)| *seq == stored.seq) {
+            // It is said where the work was handed in.
+            return Ok(());
+        }
         let mut around = Beside {
             questions: page.questions.clone(),
             error: page.errors.get(&task).cloned(),
             resuming: row.resuming,
+            opened: opened.map(|(pr, ..)| pr.clone()),
             home: self.bus.context.environment().own("HOME"),
             ..Beside::default()
         };
-        if matches!(event, Event::ReviewRequested(_) | Event::StatusChanged(_)) {
+        if tells_pr(event) || matches!(event, Event::ReviewRequested(_) | Event::StatusChanged(_)) {
             self.look_back(stored, event, &task, &mut around)?;
         }
         let dialect = self.bus.dialect(&key.repository);
         for (place, one) in said(stored, event, &dialect, &around).into_iter().enumerate() {
             let hash = stored.hash.to_string();
-            let op = format!("{}/{}.{}/{}", self.bus.engine, stored.seq, &hash[..6], one.kind);
+            let mut op = format!("{}/{}.{}/{}", self.bus.engine, stored.seq, &hash[..6], one.kind);
+            if let Some((_, seq, hash)) = opened {
+                op.push_str(&format!(",{}/{seq}.{}/{}", self.bus.engine, &hash[..6], one.kind));
+            }
             let row_key = format!("op/{:012}/{place}-{}", stored.seq.0, one.kind);
             if self.bus.rows.has(&row_key) {
                 continue;
@@ -224,6 +235,10 @@ impl Pass<'_> {
         let repo = &self.bus.context.repo;
         let from = if self.bus.dry_run { &self.stored } else { &self.bus.service };
         let before = from.log_of_task_before(repo, &id, stored.seq)?;
+        let mut handed_in = match event {
+            Event::ReviewRequested(asked) => Some(asked.clone()),
+            _ => None,
+        };
         for (_, earlier) in before.into_iter().filter_map(decoded) {
             #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about it")]
             match earlier {
@@ -234,6 +249,10 @@ impl Pass<'_> {
                     around.result = Some(ResultContract::of_report(&told, None));
                 }
                 Event::StatusChanged(change) if change.uses_attempt => around.attempts += 1,
+                // The work that a pull request was opened for.
+                Event::ReviewRequested(asked) if tells_pr(event) && handed_in.is_none() => {
+                    handed_in = Some(asked);
+                }
                 // An earlier round is another matter.
                 Event::ReviewRequested(_) => break,
                 _ => {}
@@ -242,7 +261,7 @@ impl Pass<'_> {
         if let Event::StatusChanged(change) = event {
             around.attempts += u32::from(change.uses_attempt);
         }
-        if let Event::ReviewRequested(asked) = event
+        if let Some(asked) = handed_in
             && let (Some(commit), Some(land)) = (&asked.commit, &asked.land)
             && let (Some(base), Some(tree)) = (&land.base, self.bus.context.git_tree())
         {
@@ -279,6 +298,11 @@ impl Pass<'_> {
     }
 }
 
+/// Tells whether an event names the pull request of a task.
+fn tells_pr(event: &Event) -> bool {
+    matches!(event, Event::TaskUpdated(changes) if changes.pr.is_some())
+}
+
 fn decoded(stored: Stored) -> Option<(Stored, Event)> {
     let event = Event::decode(&stored.event, stored.body.as_deref()?).ok()?;
     Some((stored, event))
@@ -286,9 +310,19 @@ fn decoded(stored: Stored) -> Option<(Stored, Event)> {
 
 fn beside(read: &[(Stored, Event)]) -> Page {
     let mut page = Page::default();
+    let mut bare: BTreeMap<String, Seq> = BTreeMap::new();
     for (stored, event) in read {
+        let task = stored.task.clone().unwrap_or_default();
         #[expect(clippy::wildcard_enum_match_arm, reason = "only these are referred to")]
         match event {
+            Event::ReviewRequested(asked) if asked.pr.is_none() => {
+                bare.insert(task, stored.seq);
+            }
+            Event::TaskUpdated(changes) => {
+                if let (Some(pr), Some(review)) = (changes.pr.clone(), bare.remove(&task)) {
+                    page.opened.insert(review, (pr, stored.seq, stored.hash.to_string()));
+                }
+            }
             Event::DecisionAsked(asked) => {
                 page.questions.insert(asked.decision, asked.question.clone());
             }

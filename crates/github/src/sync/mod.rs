@@ -3,6 +3,7 @@
 mod apply;
 mod deliver;
 mod feed;
+mod held;
 mod pulls;
 mod read;
 mod send;
@@ -41,6 +42,8 @@ pub(crate) struct Pass<'b> {
     by_task: BTreeMap<String, IssueKey>,
     /// What another engine wrote to: nothing is written there.
     other_engines: BTreeSet<IssueKey>,
+    /// What another engine has, where claims are refs.
+    elsewhere: BTreeSet<IssueKey>,
     /// Events up to here may have been said before the rows were lost.
     unsure_until: u64,
     left: u64,
@@ -70,6 +73,7 @@ pub(crate) fn pass(
         max_writes: input.max_writes,
         by_task: BTreeMap::new(),
         other_engines: BTreeSet::new(),
+        elsewhere: BTreeSet::new(),
         unsure_until: 0,
         left: 0,
         bus,
@@ -87,6 +91,7 @@ impl Pass<'_> {
             Reach::These(keys) => self.look_at(&keys),
             Reach::Outward => Ok(()),
         };
+        let looked = looked.and_then(|()| self.look_at_claims());
         if let Err(trouble) = looked {
             let refusal = trouble.refusal();
             self.bus.discard()?;
@@ -154,7 +159,7 @@ impl Pass<'_> {
                 Err(trouble) if trouble.is_gone() => continue,
                 Err(trouble) => return Err(trouble),
             };
-            if issue.is_pull() {
+            if issue.is_pull() || self.moved_to(key, &issue).is_some() {
                 continue;
             }
             self.take_in(key, &issue)?;

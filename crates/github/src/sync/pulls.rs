@@ -57,6 +57,7 @@ impl Pass<'_> {
             row.merge_commit.clone_from(&pull.merge_commit_sha);
             row.merged_by.clone_from(&pull.merged_by.login);
             row.closed = pull.state == "closed";
+            row.base.clone_from(&pull.base.name);
         }
         let commit = task.commit.clone().unwrap_or_default();
         let same = |sha: &str| {
@@ -230,7 +231,7 @@ impl Pass<'_> {
         same: &dyn Fn(&str) -> bool,
         row: &mut PullRow,
     ) -> Result<(), Trouble> {
-        if task.status != Status::Review {
+        if !matches!(task.status, Status::Review | Status::Approved) {
             return Ok(());
         }
         let etag = row.etags.get("reviews").cloned();
@@ -241,12 +242,8 @@ impl Pass<'_> {
         }
         row.etags.extend(answer.etag.clone().map(|etag| ("reviews".to_owned(), etag)));
         for (login, review) in newest(&answer.body) {
-            let source = format!("review:{}", review.id);
-            let verb = match review.state.as_str() {
-                "APPROVED" => TaskVerb::Approve,
-                "CHANGES_REQUESTED" => TaskVerb::RequestChanges,
-                _ => continue,
-            };
+            let counted = row.sources.contains(&format!("review:{}", review.id));
+            let Some((verb, source)) = asked_by(&review, task.status, counted) else { continue };
             if !same(&review.commit_id) || row.sources.contains(&source) || self.bus.is_own(&login)
             {
                 continue;
@@ -256,7 +253,10 @@ impl Pass<'_> {
                 self.said(key, Some(task.id.as_str()), &login, "review", "ignored", None, &source);
                 continue;
             };
-            let reason = Some(review.body.clone()).filter(|body| !body.trim().is_empty());
+            let reason = match review.state.as_str() {
+                "DISMISSED" => Some(format!("the approval by {login} was dismissed on GitHub")),
+                _ => Some(review.body.clone()).filter(|body| !body.trim().is_empty()),
+            };
             let command = Command::Move { verb, id: task.id.to_string(), reason };
             let done = self.bus.act(&who, key, &source, command, Observed::default());
             let named = match verb {
@@ -310,9 +310,11 @@ impl Pass<'_> {
         row: &mut PullRow,
     ) -> Result<(), Trouble> {
         let source = format!("merge:{}", row.merge_commit);
-        if row.sources.contains(&source) {
+        // What was refused is looked at again when the task has changed.
+        if row.sources.contains(&source) || row.judged == Some(task.version) {
             return Ok(());
         }
+        let base = self.base(repository)?;
         let contains = same(&row.head) || self.contains(repository, commit, &row.merge_commit)?;
         let login = row.merged_by.clone();
         let who = if login.is_empty() || self.bus.is_own(&login) {
@@ -320,62 +322,90 @@ impl Pass<'_> {
         } else {
             self.bus.who(&key.repository, &login)?
         };
-        let finished = match (&who, contains) {
-            (_, false) => Err(format!("the merged pull request does not have {}", short(commit))),
-            (None, _) => {
-                Err("GitHub does not say that somebody who may approve merged it".to_owned())
-            }
-            (Some(who), true) => self
-                .finish(key, task, who, &row.merge_commit, &source)
-                .map_err(|refusal| refusal.message),
+        let finished = if !row.base.is_empty() && row.base != base {
+            Err(format!("it was merged into {}, not into {base}", row.base))
+        } else if !contains {
+            Err(format!("the merged pull request does not have {}", short(commit)))
+        } else if who.is_none() && task.status == Status::Review {
+            Err("GitHub does not say that somebody who may approve merged it".to_owned())
+        } else {
+            self.finish(key, task, who.as_ref(), &row.merge_commit, &source)
+                .map_err(|refusal| refusal.message)
         };
-        row.sources.insert(source.clone());
         let id = task.id.to_string();
         match finished {
-            Ok(()) => self.said(key, Some(&id), &login, "merged", "applied", None, &source),
-            Err(why) => {
-                let refusal = Refusal::new(comity_core::refusal::Code::GateUnmet, why.clone());
-                self.said(key, Some(&id), &login, "merged", "refused", Some(refusal), &source);
-                let question = Question {
-                    question: format!(
-                        "The pull request of {id} was merged on GitHub, and {id} is not finished: {why}. What now?"
-                    ),
-                    task: Some(id),
-                    options: Vec::new(),
-                    kind: None,
-                    context: None,
-                    default: None,
-                    to: None,
-                    expires: None,
-                    proposes: None,
-                };
-                let ask = Command::DecisionAsk(Box::new(question));
-                let _ = self.bus.record(key, &format!("{source}:asked"), ask, Observed::default());
+            Ok(()) => {
+                row.sources.insert(source.clone());
+                self.said(key, Some(&id), &login, "merged", "applied", None, &source);
             }
+            Err(why) => self.ask_about_merge(key, &id, &login, &why, &source),
         }
+        row.judged = self.bus.task(&id).map(|task| task.version);
         Ok(())
+    }
+
+    /// Whoever decides is asked once what becomes of a task whose merged pull request cannot finish it.
+    fn ask_about_merge(&mut self, key: &IssueKey, id: &str, login: &str, why: &str, source: &str) {
+        let refusal = Refusal::new(comity_core::refusal::Code::GateUnmet, why);
+        self.said(key, Some(id), login, "merged", "refused", Some(refusal), source);
+        let question = format!(
+            "The pull request of {id} was merged on GitHub, and {id} is not finished: {why}. What now?"
+        );
+        self.ask(key, id, question, &format!("{source}:asked"));
+    }
+
+    /// Asks something about a task, once for each source.
+    pub(super) fn ask(&self, key: &IssueKey, id: &str, question: String, source: &str) {
+        let question = Question {
+            question,
+            task: Some(id.to_owned()),
+            options: Vec::new(),
+            kind: None,
+            context: None,
+            default: None,
+            to: None,
+            expires: None,
+            proposes: None,
+        };
+        let ask = Command::DecisionAsk(Box::new(question));
+        let _ = self.bus.record(key, source, ask, Observed::default());
+    }
+
+    /// Returns the branch that work is merged into.
+    fn base(&mut self, repository: &str) -> Result<String, Trouble> {
+        if let Some(base) =
+            self.bus.context.config.base_branch().filter(|_| repository == self.bus.home)
+        {
+            return Ok(base.to_owned());
+        }
+        let about = self.bus.client.get(&format!("/repos/{repository}"), None)?;
+        Ok(about.body["default_branch"].as_str().unwrap_or("main").to_owned())
     }
 
     fn finish(
         &self,
         key: &IssueKey,
         task: &Task,
-        who: &Who,
+        who: Option<&Who>,
         merged: &str,
         source: &str,
     ) -> Result<(), Refusal> {
         let id = task.id.to_string();
-        let reason = Some(format!("{} merged it on GitHub", who.login));
+        let by = who.map_or("GitHub", |who| who.login.as_str());
+        let reason = Some(format!("{by} merged it on GitHub"));
+        // Approved work may be merged by anybody there: GitHub's own queue, or the account of comity.
+        let act = |source: &str, command: Command, seen: Observed| match who {
+            Some(who) => self.bus.act(who, key, source, command, seen),
+            None => self.bus.record(key, source, command, seen),
+        };
+        let moved = |verb| Command::Move { verb, id: id.clone(), reason: reason.clone() };
         if task.status == Status::Review {
-            let approve =
-                Command::Move { verb: TaskVerb::Approve, id: id.clone(), reason: reason.clone() };
-            self.bus.act(who, key, &format!("{source}:approve"), approve, Observed::default())?;
+            let approve = moved(TaskVerb::Approve);
+            act(&format!("{source}:approve"), approve, Observed::default())?;
         }
         let now = self.bus.task(&id);
         if now.as_ref().is_some_and(|task| task.status == Status::Approved) {
-            let merge =
-                Command::Move { verb: TaskVerb::Merge, id: id.clone(), reason: reason.clone() };
-            self.bus.act(who, key, &format!("{source}:merge"), merge, Observed::default())?;
+            act(&format!("{source}:merge"), moved(TaskVerb::Merge), Observed::default())?;
         }
         let version = self.bus.task(&id).map_or(task.version, |task| task.version);
         let seen = MergeSeen {
@@ -387,8 +417,7 @@ impl Pass<'_> {
             subject: None,
         };
         let done = Command::Done { id, merged: Some(merged.to_owned()), unmerged: false, reason };
-        let observed = Observed { merge: Some(seen), ..Observed::default() };
-        self.bus.act(who, key, source, done, observed).map(drop)
+        act(source, done, Observed { merge: Some(seen), ..Observed::default() }).map(drop)
     }
 
     fn contains(&mut self, repository: &str, commit: &str, merged: &str) -> Result<bool, Trouble> {
@@ -404,6 +433,21 @@ impl Pass<'_> {
             Err(trouble) if trouble.is_gone() => Ok(false),
             Err(trouble) => Err(trouble),
         }
+    }
+}
+
+/// What a review asks for, and the source that it is noted as. `counted` says that it was an approval before.
+fn asked_by(review: &Review, status: Status, counted: bool) -> Option<(TaskVerb, String)> {
+    match (review.state.as_str(), status) {
+        ("APPROVED", Status::Review) => Some((TaskVerb::Approve, format!("review:{}", review.id))),
+        ("CHANGES_REQUESTED", _) => {
+            Some((TaskVerb::RequestChanges, format!("review:{}", review.id)))
+        }
+        // What was taken back counts no more.
+        ("DISMISSED", Status::Approved) if counted => {
+            Some((TaskVerb::RequestChanges, format!("dismissed:{}", review.id)))
+        }
+        _ => None,
     }
 }
 

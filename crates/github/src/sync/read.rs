@@ -1,11 +1,14 @@
 //! What changed on GitHub since the last look.
 
 use super::Pass;
-use crate::bus::IssueKey;
+use crate::board;
+use crate::bus::{ISSUE, IssueKey, PROVIDER};
 use crate::client::{Answer, Trouble, now, part};
 use crate::model::{self, Comment, Issue};
-use crate::rows::{Cursor, Seen};
+use crate::rows::{Cursor, OpRow, Seen};
 use crate::text;
+use comity_core::command::Command;
+use comity_core::observed::Observed;
 use comity_core::time::{Millis, Timestamp};
 use comity_protocol::labels::{Carrier, Dialect};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +51,14 @@ impl Pass<'_> {
             self.read_since(repository, &mut cursor, &mut fresh)?;
         }
         self.bus.rows.put(&key, &cursor);
+        let dialect = self.bus.dialect(repository);
+        if board::is_on_board(self.bus, &dialect) {
+            board::open(self.bus, &dialect, is_full)?;
+            fresh.issues.extend(board::read(self.bus, repository)?);
+        } else if dialect.carrier() == Carrier::Field {
+            let why = format!("the words of {} are on a board, and none is named", dialect.name());
+            self.bus.finding("no-board", None, why, "name it in the settings, key github.project");
+        }
         fresh.issues.sort_by(|a, b| a.updated_at.cmp(&b.updated_at));
         Ok(fresh)
     }
@@ -76,7 +87,11 @@ impl Pass<'_> {
             }
             match self.bus.client.get(&key.path(), None) {
                 Ok(answer) => {
-                    found.insert(key.number, model::one(&answer.body));
+                    let issue: Issue = model::one(&answer.body);
+                    // One that moved to another repository is read there, at the next pass.
+                    if self.moved_to(&key, &issue).is_none_or(|at| at.repository == repository) {
+                        found.insert(issue.number, issue);
+                    }
                 }
                 Err(trouble) if trouble.is_gone() => self.gone(&key),
                 Err(trouble) => return Err(trouble),
@@ -147,6 +162,17 @@ impl Pass<'_> {
         Ok(comments)
     }
 
+    /// The labels of an issue. Where states are words of a board, its word there stands for the label.
+    pub(super) fn labels_of(&self, key: &IssueKey, issue: &Issue) -> Vec<String> {
+        let dialect = self.bus.dialect(&key.repository);
+        let mut labels = issue.label_names();
+        if dialect.carrier() == Carrier::Field {
+            labels.retain(|label| dialect.states_in(std::slice::from_ref(label)).is_empty());
+            labels.extend(self.bus.rows.issue(&key.to_string()).board);
+        }
+        labels
+    }
+
     /// Notes what an issue looks like.
     pub(super) fn note_seen(&mut self, key: &IssueKey, issue: &Issue) {
         let mut row = self.bus.rows.issue(&key.to_string());
@@ -155,7 +181,7 @@ impl Pass<'_> {
         }
         let before = row.seen.clone();
         row.seen.title.clone_from(&issue.title);
-        row.seen.labels = issue.label_names();
+        row.seen.labels = self.labels_of(key, issue);
         row.seen.assignees = issue.assignees.iter().map(|user| user.login.clone()).collect();
         row.seen.closed = issue.state == "closed";
         row.seen.not_planned = ["not_planned", "duplicate"].contains(&issue.state_reason.as_str());
@@ -167,6 +193,51 @@ impl Pass<'_> {
         row.left_closed &= row.seen.closed;
         row.gone = false;
         self.bus.rows.set_issue(&key.to_string(), &row);
+    }
+
+    /// Takes the link of a task along to where its issue moved; returns that place.
+    pub(super) fn moved_to(&mut self, key: &IssueKey, issue: &Issue) -> Option<IssueKey> {
+        let at = IssueKey::of_url(&issue.url).filter(|at| at != key)?;
+        let row = self.bus.rows.issue(&key.to_string());
+        if let Some(task) = row.task.clone() {
+            let link = Command::Link {
+                id: task,
+                provider: PROVIDER.to_owned(),
+                key: ISSUE.to_owned(),
+                value: at.link(&self.bus.home),
+            };
+            let source = format!("moved:{}", issue.id);
+            if self.bus.record(key, &source, link, Observed::default()).is_err() {
+                return None;
+            }
+        }
+        self.bus.rows.remove(&format!("issue/{key}"));
+        self.bus.rows.set_issue(&at.to_string(), &row);
+        for (row_key, op) in self.bus.rows.ops() {
+            if op.issue == key.to_string() {
+                self.bus.rows.put(&row_key, &OpRow { issue: at.to_string(), ..op });
+            }
+        }
+        self.bus.finding(
+            "moved",
+            Some(key),
+            format!("the issue is {at} now"),
+            "nothing to do: its task goes with it",
+        );
+        Some(at)
+    }
+
+    /// Looks where an issue is that does not answer at its place.
+    pub(super) fn look_for(&mut self, key: &IssueKey) {
+        match self.bus.client.get(&key.path(), None) {
+            Ok(answer) => {
+                let issue: Issue = model::one(&answer.body);
+                self.moved_to(key, &issue);
+            }
+            Err(trouble) if trouble.is_gone() => self.gone(key),
+            // It is asked for again at the next pass.
+            Err(_) => {}
+        }
     }
 
     pub(super) fn gone(&mut self, key: &IssueKey) {

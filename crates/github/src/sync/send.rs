@@ -2,8 +2,8 @@
 
 use super::Pass;
 use super::deliver::Delivered;
+use crate::board;
 use crate::bus::IssueKey;
-use crate::claims;
 use crate::client::{Method, Trouble, now, part};
 use crate::desired::{Around, Standing, Steps, applied, steps};
 use crate::model::{self, Issue as IssueModel, Label, User};
@@ -12,9 +12,8 @@ use crate::rows::{IssueRow, OpRow};
 use crate::text;
 use comity_api::GithubOutbound;
 use comity_core::refusal::Refusal;
-use comity_core::status::Status;
 use comity_core::task::Task;
-use comity_project::github::{Account, Claims};
+use comity_project::github::Account;
 use comity_protocol::labels::{Carrier, Dialect, Issue};
 use serde_json::json;
 
@@ -83,45 +82,13 @@ impl Pass<'_> {
         if row.gone || !self.is_wanted(&row) || row.paused.is_some() || row.held {
             return Ok(Flow::On);
         }
-        if self.other_engines.contains(key) || self.is_held_elsewhere(key, &row)? {
+        if self.other_engines.contains(key) || !self.keeps_claim(key, &row)? {
             return Ok(Flow::On);
         }
         if row.task.is_some() && self.step(key)? == Flow::Over {
             return Ok(Flow::Over);
         }
         self.say(key)
-    }
-
-    /// Looks at the ref of an issue: another engine may have it. One that this engine has is kept, or given back.
-    fn is_held_elsewhere(&mut self, key: &IssueKey, row: &IssueRow) -> Result<bool, Refusal> {
-        if self.bus.settings.claims != Claims::Refs {
-            return Ok(false);
-        }
-        let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else {
-            return Ok(false);
-        };
-        let over = matches!(task.status, Status::Queued | Status::Done | Status::Abandoned);
-        if row.claim_ref.is_some() && !self.bus.dry_run {
-            match over {
-                true => claims::release(self.bus, key)?,
-                false => claims::renew(self.bus, key)?,
-            }
-            return Ok(false);
-        }
-        if task.status == Status::Done || task.status == Status::Abandoned {
-            return Ok(false);
-        }
-        let other = claims::other(self.bus, key)?;
-        if let Some(engine) = &other {
-            let why = format!("engine {engine} has it");
-            self.bus.finding(
-                "held-elsewhere",
-                Some(key),
-                why,
-                "nothing to do: the other engine says what happens",
-            );
-        }
-        Ok(other.is_some())
     }
 
     fn has_enough(&self) -> bool {
@@ -142,14 +109,15 @@ impl Pass<'_> {
         let mut wanted = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
         wanted.assign.retain(|login| !row.without_effect.contains(login));
         wanted.add.retain(|label| !row.without_effect.contains(label));
-        if dialect.carrier() == Carrier::Field {
+        let on_board = board::is_on_board(self.bus, &dialect);
+        if dialect.carrier() == Carrier::Field && !on_board {
             wanted.add.clear();
             wanted.remove.clear();
         }
         if self.rewrite(key, &task, &dialect)? == Flow::Over {
             return Ok(Flow::Over);
         }
-        for (what, one) in single(&wanted) {
+        for (what, one) in single(&wanted, on_board) {
             if self.bus.dry_run {
                 self.out(key, &task.id.to_string(), "state", &what, "planned", &what);
                 continue;
@@ -157,7 +125,7 @@ impl Pass<'_> {
             if self.has_enough() {
                 return Ok(Flow::Over);
             }
-            match self.do_step(key, &one) {
+            match self.do_step(key, &one, on_board) {
                 Ok(()) => self.out(key, &task.id.to_string(), "state", &what, "sent", &what),
                 Err(Trouble::Wait(_)) => return Ok(Flow::Over),
                 Err(trouble @ Trouble::Unauthorized(_)) => {
@@ -168,8 +136,8 @@ impl Pass<'_> {
                     self.unknown(key, &why);
                     return Ok(Flow::On);
                 }
-                Err(trouble) if trouble.is_gone() => {
-                    self.gone(key);
+                Err(trouble) if trouble.is_away() => {
+                    self.look_for(key);
                     return Ok(Flow::On);
                 }
                 Err(trouble) => {
@@ -230,7 +198,14 @@ impl Pass<'_> {
     }
 
     /// Does one step, and notes it as done when the answer shows it.
-    fn do_step(&mut self, key: &IssueKey, one: &Steps) -> Result<(), Trouble> {
+    fn do_step(&mut self, key: &IssueKey, one: &Steps, on_board: bool) -> Result<(), Trouble> {
+        if let Some(word) = one.add.first().filter(|_| on_board) {
+            board::show(self.bus, key, word)?;
+            let mut row = self.bus.rows.issue(&key.to_string());
+            applied(&mut row, one);
+            self.bus.rows.set_issue(&key.to_string(), &row);
+            return Ok(());
+        }
         let path = key.path();
         let client = &mut self.bus.client;
         let mut dropped = None;
@@ -283,15 +258,7 @@ impl Pass<'_> {
         } else {
             applied(&mut row, one);
             if self.bus.settings.account == Account::Person {
-                row.wrote.extend(
-                    one.add.iter().map(|label| format!("labeled:{}", label.to_lowercase())),
-                );
-                row.wrote.extend(
-                    one.remove.iter().map(|label| format!("unlabeled:{}", label.to_lowercase())),
-                );
-                row.wrote.extend(one.state.map(|state| {
-                    if state == Issue::Open { "reopened:".to_owned() } else { "closed:".to_owned() }
-                }));
+                row.wrote.extend(written(one));
             }
         }
         self.bus.rows.set_issue(&key.to_string(), &row);
@@ -432,7 +399,7 @@ impl Pass<'_> {
             let mut left = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
             left.add.retain(|label| !row.without_effect.contains(label));
             left.assign.retain(|login| !row.without_effect.contains(login));
-            if dialect.carrier() == Carrier::Field {
+            if dialect.carrier() == Carrier::Field && self.bus.settings.board.is_none() {
                 left.add.clear();
                 left.remove.clear();
             }
@@ -447,13 +414,19 @@ pub(super) fn first_line(text: &str) -> String {
     line.unwrap_or_default().chars().take(120).collect()
 }
 
-/// Divides steps into calls of one thing each, what is added before what is removed.
-fn single(all: &Steps) -> Vec<(String, Steps)> {
+/// Divides steps into calls of one thing each, what is added before what is removed. On a board a new word takes the
+/// place of the old one.
+fn single(all: &Steps, on_board: bool) -> Vec<(String, Steps)> {
     let mut out = Vec::new();
-    for label in &all.add {
+    if let Some(word) = all.add.first().filter(|_| on_board) {
+        let (add, remove) = (all.add.clone(), all.remove.clone());
+        out.push((format!("{word} on the board"), Steps { add, remove, ..Steps::default() }));
+    }
+    let labels = if on_board { &Steps::default() } else { all };
+    for label in &labels.add {
         out.push((format!("+{label}"), Steps { add: vec![label.clone()], ..Steps::default() }));
     }
-    for label in &all.remove {
+    for label in &labels.remove {
         out.push((format!("-{label}"), Steps { remove: vec![label.clone()], ..Steps::default() }));
     }
     for login in &all.assign {
@@ -474,4 +447,15 @@ fn single(all: &Steps) -> Vec<(String, Steps)> {
         out.push((what.to_owned(), Steps { state: Some(state), ..Steps::default() }));
     }
     out
+}
+
+/// The events of GitHub that a step causes. Where a person's account is ours, they are told from the person's own by this.
+fn written(step: &Steps) -> Vec<String> {
+    let added = step.add.iter().map(|label| format!("labeled:{}", label.to_lowercase()));
+    let removed = step.remove.iter().map(|label| format!("unlabeled:{}", label.to_lowercase()));
+    let moved = step.state.map(|state| match state {
+        Issue::Open => "reopened:".to_owned(),
+        Issue::Completed | Issue::NotPlanned => "closed:".to_owned(),
+    });
+    added.chain(removed).chain(moved).collect()
 }

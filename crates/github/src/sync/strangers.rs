@@ -130,6 +130,11 @@ impl Pass<'_> {
         }
         if task.claim.is_some() {
             let why = format!("the text was edited while {} is held", task.id);
+            let question = format!(
+                "{} edited {key} while {id} is held; the work goes on with the text from before. What now?",
+                issue.user.login
+            );
+            self.ask(key, &id, question, &format!("text:{short}:held"));
             self.bus.finding(
                 "edited-text",
                 Some(key),

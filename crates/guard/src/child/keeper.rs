@@ -123,7 +123,7 @@ fn keep(parent: Pid, then: &str, words: &[OsString]) -> io::Result<u8> {
             }
         }
     }
-    let ended = end_all(main);
+    let ended = end_all(main, &[]);
     let status = status.or(ended).map_or(BY_SIGNAL + SIGTERM, shell_status);
     Ok(u8::try_from(status).unwrap_or(1))
 }
@@ -145,7 +145,7 @@ fn reap() -> Option<(Pid, WaitStatus)> {
 }
 
 /// Ends every process below this one: asks, and after a while kills, until none is left. Returns how the command ended.
-fn end_all(main: Option<Pid>) -> Option<WaitStatus> {
+fn end_all(main: Option<Pid>, spared: &[Pid]) -> Option<WaitStatus> {
     let began = Instant::now();
     let mut status = None;
     let mut asked: Vec<Pid> = Vec::new();
@@ -155,7 +155,12 @@ fn end_all(main: Option<Pid>) -> Option<WaitStatus> {
                 status = Some(ended);
             }
         }
-        let left = below(getpid());
+        let mut left = below(getpid());
+        if !spared.is_empty() {
+            let kept: Vec<Pid> =
+                spared.iter().flat_map(|pid| below(*pid)).chain(spared.iter().copied()).collect();
+            left.retain(|pid| !kept.contains(pid));
+        }
         if left.is_empty() || began.elapsed() > GRACE + KILLING {
             return status;
         }
@@ -174,9 +179,10 @@ fn end_all(main: Option<Pid>) -> Option<WaitStatus> {
     }
 }
 
-/// Ends every process below this one, for whoever takes in processes that a killed keeper left.
-pub fn end_left() {
-    end_all(None);
+/// Ends every process below this one, for whoever takes in processes that a killed keeper left; those that are spared, with all
+/// below them, go on.
+pub fn end_left(spared: &[Pid]) {
+    end_all(None, spared);
 }
 
 /// Lists the processes below one, by what the system says of all. A dead one that nobody waited for counts until its

@@ -121,7 +121,7 @@ impl Runner {
             service.would(caller.request(evidence_of(&task, &job.name, true, None).into()))?;
         }
         runner.trusted(&jobs)?;
-        let subject = Subject::of(&task, tree)?;
+        let subject = Subject::of(&task, caller, tree)?;
         let checked = Checked {
             service: &service,
             caller,
@@ -232,10 +232,12 @@ struct Subject {
 }
 
 impl Subject {
-    /// Takes the submitted commit, else what is checked out: of a task that must not commit, the files as they are.
-    fn of(task: &Task, tree: &Path) -> Result<Subject, Refusal> {
+    /// Takes the submitted commit, else what is checked out: of a task that must not commit, the files as they are. Whoever is at
+    /// work on the task again means what is checked out.
+    fn of(task: &Task, caller: &Caller, tree: &Path) -> Result<Subject, Refusal> {
         let git = Git::at(tree);
-        if let Some(submitted) = &task.commit {
+        let at_work = task.claim.as_ref().is_some_and(|claim| claim.agent == caller.actor);
+        if let Some(submitted) = task.commit.as_ref().filter(|_| !at_work) {
             let commit = git.commit(submitted).ok_or_else(|| {
                 let message = format!("git knows no commit {submitted} here; fetch it first");
                 Refusal::new(Code::Unobserved, message)

@@ -228,12 +228,36 @@ pub(crate) fn push(dir: &Path, remote: &str, branch: &str) -> Result<(), String>
 
 /// Pushes a commit as a branch for the user, in the same way.
 pub fn push_commit(dir: &Path, remote: &str, commit: &str, branch: &str) -> Result<(), String> {
+    let refs = format!("{commit}:refs/heads/{branch}");
+    for_the_user(dir, &["push", "--quiet", "--", remote, &refs])
+}
+
+/// Carries comity's own refs to a remote, or from there, with the user's credentials. No hook runs: nothing of it is for people.
+pub fn carry(dir: &Path, remote: &str, way: Way, refs: &[String]) -> Result<(), String> {
+    let mut args = vec!["-c", "core.hooksPath=/dev/null"];
+    match way {
+        Way::There => args.extend(["push", "--quiet", "--", remote]),
+        Way::Here => {
+            args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote]);
+        }
+    }
+    args.extend(refs.iter().map(String::as_str));
+    for_the_user(dir, &args)
+}
+
+/// Which way refs are carried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    There,
+    Here,
+}
+
+fn for_the_user(dir: &Path, args: &[&str]) -> Result<(), String> {
     let mut command = Command::new("git");
     for name in OF_A_REPOSITORY {
         command.env_remove(name);
     }
-    let refs = format!("{commit}:refs/heads/{branch}");
-    command.current_dir(dir).args(["push", "--quiet", "--", remote, &refs]).stdin(Stdio::null());
+    command.current_dir(dir).args(args).env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),

@@ -6,7 +6,7 @@ mod pairs;
 mod work_tree;
 
 pub(crate) use call::push;
-pub use call::{Git, push_commit, version};
+pub use call::{Git, Way, carry, push_commit, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use pairs::{MergeConflict, MergePair, merge_pairs};
 pub use work_tree::{NewFiles, WorkTree};

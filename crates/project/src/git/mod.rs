@@ -1,9 +1,11 @@
 //! Where the repository is. Every command looks for it, so this reads git's files by hand and starts no process.
 
+mod index;
 mod ini;
 mod place;
 mod refs;
 
+pub use index::{Index, Staged};
 pub use ini::Ini;
 pub use place::{Place, remote_name};
 pub use refs::Refs;

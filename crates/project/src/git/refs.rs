@@ -116,7 +116,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns the directory that a work tree has for itself.
-fn own_dir(dot_git: &Path) -> Option<PathBuf> {
+pub(super) fn own_dir(dot_git: &Path) -> Option<PathBuf> {
     match super::read(dot_git) {
         Ok(text) => {
             let named = text.trim().strip_prefix("gitdir:")?.trim();

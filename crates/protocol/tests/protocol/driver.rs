@@ -297,6 +297,11 @@ fn a_talk_writes_what_opens_it() {
     assert!(next.write.concat().contains("more"), "{next:?}");
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long form is asked for in the environment")]
+fn is_long() -> bool {
+    std::env::var_os("COMITY_LONG").is_some()
+}
+
 /// Every prefix of every line of every stream, and what follows it.
 #[test]
 fn a_stream_that_is_cut_at_any_byte_stops_no_reader() {
@@ -305,13 +310,60 @@ fn a_stream_that_is_cut_at_any_byte_stops_no_reader() {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut talk = talk(&name);
         for line in text.lines().filter_map(|line| line.strip_prefix("< ")) {
-            // Where a long line is cut matters near its ends and at its structure.
-            let step = (line.len() / 400).max(1);
+            // The short form cuts a long line at every few bytes only.
+            let step = if is_long() { 1 } else { (line.len() / 400).max(1) };
             for cut in (0..line.len()).step_by(step).filter(|cut| line.is_char_boundary(*cut)) {
                 talk.read(&line[..cut]);
             }
             talk.read(line);
         }
+        talk.ended();
+    }
+}
+
+/// Lines of real clients with bytes taken out, put in, doubled and mixed with other lines.
+#[test]
+fn broken_lines_stop_no_reader_and_what_is_answered_is_one_line_each() {
+    const READS: usize = 1_000;
+    let texts: Vec<String> =
+        recordings().iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let lines: Vec<&[u8]> = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(|line| line.strip_prefix("< "))
+        .map(str::as_bytes)
+        .filter(|line| line.len() < 4_096)
+        .collect();
+    let mut seed = 0x5eed_0017_u64;
+    let mut chance = |of: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % of as u64).unwrap()
+    };
+    let kinds = ["claude-x", "codex-x", "acp-x"];
+    let total = if is_long() { 10_000_000 } else { 30_000 };
+    for round in 0..total / READS {
+        let mut talk = talk(kinds[round % kinds.len()]);
+        talk.begin();
+        for _ in 0..READS {
+            let mut line = lines[chance(lines.len())].to_vec();
+            for _ in 0..chance(4) {
+                let at = chance(line.len() + 1);
+                match chance(5) {
+                    0 => line.truncate(at),
+                    1 => drop(line.drain(at..(at + chance(8)).min(line.len()).max(at))),
+                    2 => line.insert(at, b"{}[]\",:0-9ntfe\\\xff"[chance(16)]),
+                    3 => line.extend_from_within(at..),
+                    _ => line.extend_from_slice(lines[chance(lines.len())]),
+                }
+                line.truncate(8_192);
+            }
+            let text = String::from_utf8_lossy(&line).replace('\n', " ");
+            let heard = talk.read(&text);
+            assert!(heard.write.iter().all(|line| !line.contains('\n')), "{text}");
+        }
+        talk.interrupt();
         talk.ended();
     }
 }

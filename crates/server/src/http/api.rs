@@ -6,6 +6,7 @@ use super::answer::{
 };
 use super::hall::{Hall, Root};
 use super::routes::{Address, Found, query};
+use super::together::asks_for_all;
 use crate::Served;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
@@ -76,7 +77,10 @@ impl Hall {
             }
             Found::Nothing => return Outcome::Now(no_such_address(&ask.path)),
         };
-        let outcome = self.prepared(ask, address, id).and_then(|call| call.run());
+        let outcome = match address.row.name == "inbox" && asks_for_all(ask) {
+            true => self.inboxes(ask, address).map(Outcome::Now),
+            false => self.prepared(ask, address, id).and_then(|call| call.run()),
+        };
         let told = match outcome {
             Ok(outcome) => outcome,
             Err(refusal) => Outcome::Now(problem(&refusal)),
@@ -380,7 +384,7 @@ fn add_news(root: &Root, caller: &Caller, told: bool, output: &mut Value) {
 }
 
 /// Words the next steps of an answer as requests.
-fn reword(value: &mut Value) {
+pub fn reword(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, inner) in fields {

@@ -11,7 +11,7 @@ use comity_bridge::Bridge;
 use comity_core::ids::RepoName;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Caller, Handlers, Moment, Service};
-use comity_fleet::RunOutputs;
+use comity_fleet::{Objectives, RunOutputs};
 use comity_guard::{Messages, Shown};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,6 +89,9 @@ fn handlers(served: &Served, service: &Service) -> Handlers {
     comity_guard::register_shown(&Shown { service: service.clone(), tree }, &mut handlers);
     let outputs = RunOutputs { context: context.clone(), service: service.clone(), is_own: false };
     comity_fleet::register_outputs(&outputs, &mut handlers);
+    let program = served.program.clone();
+    let own = Objectives { context: context.clone(), service: service.clone(), program };
+    comity_fleet::register_objectives(&own, &mut handlers);
     comity_bridge::register(&Bridge { context, service: service.clone() }, &mut handlers);
     handlers
 }

@@ -13,6 +13,7 @@ mod pages;
 mod routes;
 mod run_door;
 mod session;
+mod together;
 mod wire;
 
 pub use api::REMARKS_HEADER;
@@ -194,6 +195,12 @@ async fn verify(hall: Arc<Hall>) {
             drop(blocking(move || served.service.verify_and_note()).await);
         }
     }
+}
+
+/// Returns where the server of a project listens, if one runs: its socket takes connections.
+pub fn running(context: &comity_project::Context) -> Result<Option<String>, Refusal> {
+    let url = crate::sessions::Sessions::of(context).url()?;
+    Ok(url.filter(|_| std::os::unix::net::UnixStream::connect(context.socket()).is_ok()))
 }
 
 /// Makes a link to the server that runs for a project. Only a person may.

@@ -4,11 +4,14 @@ use super::access::{Who, cookie, text};
 use super::answer::{json, other_methods, problem};
 use super::api::Ask;
 use super::hall::{Hall, Root};
+use crate::sessions::Session;
 use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use comity_api::SessionAnswer;
+use comity_api::{FoundClient, SessionAnswer};
 use comity_core::refusal::{Code, Refusal};
+use comity_project::Context;
+use comity_project::clients::{AgentClient, find, registered};
 use serde::Deserialize;
 
 /// The body of a request for a session.
@@ -32,21 +35,33 @@ impl Hall {
     fn show_session(&self, ask: &Ask) -> Result<Response, Refusal> {
         let (root, _) = self.root(None)?;
         let answer = match self.who(ask, root)? {
-            Who::Session(session) => SessionAnswer {
-                csrf: Some(session.csrf),
-                me: Some(session.person.to_string()),
-                expires_at: Some(session.expires_at),
-            },
-            Who::Token(holder) => {
-                SessionAnswer { csrf: None, me: Some(holder.agent.to_string()), expires_at: None }
-            }
-            Who::Run(caller) => {
-                SessionAnswer { csrf: None, me: Some(caller.actor.to_string()), expires_at: None }
-            }
-            Who::Reader => SessionAnswer { csrf: None, me: None, expires_at: None },
+            Who::Session(session) => self.of_session(session),
+            Who::Token(holder) => self.of(Some(holder.agent.to_string())),
+            Who::Run(caller) => self.of(Some(caller.actor.to_string())),
+            Who::Reader => self.of(None),
             who @ Who::Nobody => return who.may_read().and(Err(unreachable())),
         };
         told(&answer)
+    }
+
+    /// Says who asks, and what there is for a page to show.
+    fn of(&self, me: Option<String>) -> SessionAnswer {
+        let clients = self.roots.first().map(|root| clients(&root.served.context));
+        SessionAnswer {
+            csrf: None,
+            me,
+            expires_at: None,
+            repos: self.roots.iter().map(|root| root.served.context.repo.to_string()).collect(),
+            clients: clients.unwrap_or_default(),
+        }
+    }
+
+    fn of_session(&self, session: Session) -> SessionAnswer {
+        SessionAnswer {
+            csrf: Some(session.csrf),
+            expires_at: Some(session.expires_at),
+            ..self.of(Some(session.person.to_string()))
+        }
     }
 
     fn open_session(&self, ask: &Ask) -> Result<Response, Refusal> {
@@ -62,12 +77,7 @@ impl Hall {
         let now = root.served.service.store_time()?;
         let (cookie, session) = self.sessions.open(&key, now)?;
         let seconds = session.expires_at.since(now).secs_ceil();
-        let answer = SessionAnswer {
-            csrf: Some(session.csrf),
-            me: Some(session.person.to_string()),
-            expires_at: Some(session.expires_at),
-        };
-        self.with_cookie(told(&answer)?, Some(&cookie), seconds)
+        self.with_cookie(told(&self.of_session(session))?, Some(&cookie), seconds)
     }
 
     /// Finds out who asks for a change that no row has, and refuses who may not change anything.
@@ -86,7 +96,13 @@ impl Hall {
         if let Some(value) = cookie(&ask.headers, &self.names.cookie()) {
             self.sessions.close(value)?;
         }
-        let nobody = SessionAnswer { csrf: None, me: None, expires_at: None };
+        let nobody = SessionAnswer {
+            csrf: None,
+            me: None,
+            expires_at: None,
+            repos: Vec::new(),
+            clients: Vec::new(),
+        };
         self.with_cookie(told(&nobody)?, None, 0)
     }
 
@@ -101,6 +117,17 @@ impl Hall {
         response.headers_mut().insert(SET_COOKIE, cookie);
         Ok(response)
     }
+}
+
+/// Finds the agent clients that could work here. What cannot be read is not registered.
+fn clients(context: &Context) -> Vec<FoundClient> {
+    let root = &context.root.dir;
+    let registered = registered(root, &context.beside_store()).unwrap_or_default();
+    let one = |client: AgentClient| FoundClient {
+        name: client.name().to_owned(),
+        registered: registered.iter().any(|known| known.client == client),
+    };
+    find(root, context.environment()).into_iter().map(one).collect()
 }
 
 fn unreachable() -> Refusal {

@@ -1,8 +1,10 @@
 //! MCP: the one service that stdio and HTTP offer, in both eras of the protocol.
 
+mod again;
 mod answer;
 mod args;
 mod catalogue;
+mod focused;
 mod forward;
 mod news;
 mod tools;
@@ -14,6 +16,7 @@ pub use forward::forward;
 use crate::Served;
 use crate::runtime::{blocking, failed, run, told_to_end};
 use crate::tokens::Holder;
+use again::{Again, Line, Question};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
@@ -65,6 +68,7 @@ pub struct Door {
     served: Served,
     callers: Callers,
     recent: Arc<Recent>,
+    again: Arc<Again>,
     places: Arc<Semaphore>,
 }
 
@@ -74,6 +78,7 @@ impl Door {
             served,
             callers,
             recent: Arc::default(),
+            again: Arc::default(),
             places: Arc::new(Semaphore::new(CALLS_MAX)),
         }
     }
@@ -94,7 +99,11 @@ impl Door {
         let known = match &self.callers {
             Callers::OfClient { machine, said } => {
                 let said = of_call(said, &context.meta);
-                self.served.context.client(machine, &said)?.map(|known| (known.actor, known.via))
+                let ask = || {
+                    let known = self.served.context.client(machine, &said)?;
+                    Ok(known.map(|known| (known.actor, known.via, known.lasts)))
+                };
+                self.again.caller(&said, ask)?
             }
             Callers::OfTokens => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
@@ -111,6 +120,15 @@ impl Door {
             None => (AgentId::parse(NOBODY)?, Via::default()),
         };
         Ok((Caller { actor, via, key, ..anybody }, is_known))
+    }
+
+    /// Returns the tools of a caller: whoever looks after an objective has others than whoever works.
+    fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<rmcp::model::Tool> {
+        let caller = self.caller(context).ok().map(|(caller, _)| caller);
+        match caller.filter(|caller| self.served.in_run && focused::leads(caller)) {
+            Some(_) => focused::tools(),
+            None => tools::all().to_vec(),
+        }
     }
 
     /// Notes that an answer arrived, a little after it was handed over: what a server that dies until then had to say
@@ -130,7 +148,7 @@ impl Door {
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<Value, Value> {
+    ) -> Result<Arc<Line>, Value> {
         let _place = self.place().map_err(|error| answer::refused(&error))?;
         let (caller, is_known) = self.caller(&context).map_err(|error| answer::refused(&error))?;
         let tool = request.name.into_owned();
@@ -143,6 +161,16 @@ impl Door {
             let narrowed = check_scope(&context, &tool, &arguments);
             narrowed.map_err(|error| answer::refused(&error))?;
         }
+        // Paths depend on links in the work tree, too.
+        let is_asked = !wrote && !arguments.contains_key("paths");
+        let question = is_asked.then(|| Question::of(&caller, &arguments)).flatten();
+        let mark = question.as_ref().and_then(|_| self.served.service.mark());
+        if let (Some(question), Some(mark)) = (&question, mark)
+            && (!is_known || self.recent.is_still(caller.actor.as_str(), mark))
+            && let Some(line) = self.again.answer(question, mark)
+        {
+            return Ok(line);
+        }
         let call = ToolCall { tool, arguments, caller: caller.clone() };
         let reader = caller.clone();
         let (served, recent) = (self.served.clone(), self.recent.clone());
@@ -153,6 +181,7 @@ impl Door {
         };
         let (done, news) = self.served.call_tool(call, news, &context.ct).await;
         self.confirm_later(reader);
+        let nothing_new = news.is_empty();
         let with_news = |mut answer: Value| {
             if let (Some(fields), false) = (answer.as_object_mut(), news.is_empty()) {
                 fields.insert("news".to_owned(), Value::Array(news));
@@ -161,7 +190,14 @@ impl Door {
             answer
         };
         match done {
-            Ok(done) => Ok(with_news(done)),
+            Ok(done) => {
+                let line = Arc::new(answer::bounded(with_news(done)));
+                if let (Some(question), Some(mark), true) = (question, mark, nothing_new) {
+                    let left = self.served.service.still_for();
+                    self.again.keep(question, line.clone(), mark, left);
+                }
+                Ok(line)
+            }
             Err(refusal) => Err(with_news(answer::refused(&refusal))),
         }
     }
@@ -236,9 +272,9 @@ impl ServerHandler for Door {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all().to_vec()))
+        Ok(ListToolsResult::with_all_items(self.tools(&context)))
     }
 
     async fn call_tool(
@@ -246,15 +282,15 @@ impl ServerHandler for Door {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if !tools::all().iter().any(|tool| tool.name == request.name) {
+        if !self.tools(&context).iter().any(|tool| tool.name == request.name) {
             let message = format!("Unknown tool: {}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         }
         let (is_refused, line) = match self.call(request, context).await {
-            Ok(answer) => (false, answer),
-            Err(refusal) => (true, refusal),
+            Ok(line) => (false, line),
+            Err(refusal) => (true, Arc::new(answer::bounded(refusal))),
         };
-        let (line, text) = answer::bounded(line);
+        let (line, text) = Arc::unwrap_or_clone(line);
         let content = vec![ContentBlock::text(text)];
         let mut result = match is_refused {
             true => CallToolResult::error(content),

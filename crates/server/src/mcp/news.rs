@@ -7,7 +7,7 @@ use comity_core::command::Command;
 use comity_core::directive::Trigger;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::AgentView;
-use comity_engine::Caller;
+use comity_engine::{Caller, Mark};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -19,13 +19,17 @@ const AGENTS_MAX: usize = 1_000;
 const EVENTS_MAX: u64 = 500;
 /// Most entries in one answer.
 const NEWS_MAX: usize = 20;
-/// How often reading counts as a sign of life.
+/// How often reading counts as a sign of life at the least; more often where a grant is short.
 const BEAT_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
 struct Last {
     seq: u64,
     beat: Instant,
+    /// How often the agent has to be heard of, so that none of its grants runs out.
+    every: Duration,
+    /// The mark of the store before news were looked for last, if they could be read.
+    mark: Option<Mark>,
 }
 
 /// The last calls of agents.
@@ -33,6 +37,13 @@ struct Last {
 pub struct Recent(Mutex<BTreeMap<String, Last>>);
 
 impl Recent {
+    /// Tells whether there can be nothing new for an agent: it looked when the store was as it is, and its sign of life is
+    /// young.
+    pub fn is_still(&self, agent: &str, mark: Mark) -> bool {
+        self.last(agent)
+            .is_some_and(|last| last.mark == Some(mark) && last.beat.elapsed() < last.every)
+    }
+
     fn last(&self, agent: &str) -> Option<Last> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(agent).copied()
     }
@@ -54,17 +65,25 @@ impl Served {
         caller: &Caller,
         wrote: bool,
     ) -> Result<Vec<Value>, Refusal> {
+        let mark = self.service.mark();
+        if !wrote && mark.is_some_and(|mark| recent.is_still(caller.actor.as_str(), mark)) {
+            return Ok(Vec::new());
+        }
         let reader = Caller { key: None, fence: None, ..caller.clone() };
         let me = caller.actor.as_str();
         let head = self.service.call::<op::LogHead>(&reader, Nothing {})?.seq;
         let (last, now) = (recent.last(me), Instant::now());
-        let beat = last.is_none_or(|last| now.duration_since(last.beat) >= BEAT_EVERY);
+        let beat = last.is_none_or(|last| now.duration_since(last.beat) >= last.every);
+        let every = match last {
+            Some(last) if !wrote && !beat => last.every,
+            _ => self.service.beat_every(&reader).unwrap_or(BEAT_EVERY).min(BEAT_EVERY),
+        };
         let mut news = match last {
             Some(last) => self.events_for(&reader, Since::Seq(last.seq), head)?,
             None => self.first_news(&reader, head)?,
         };
         let beaten = if wrote || beat { now } else { last.map_or(now, |last| last.beat) };
-        recent.keep(me, Last { seq: head, beat: beaten });
+        recent.keep(me, Last { seq: head, beat: beaten, every, mark: None });
         if beat && !wrote && self.is_registered(&reader)? {
             self.service.submit(reader.request(Command::Heartbeat), Box::new(drop));
         }
@@ -72,6 +91,7 @@ impl Served {
         for item in self.service.news(&reader)? {
             news.push(super::tools::json_of(&item)?);
         }
+        recent.keep(me, Last { seq: head, beat: beaten, every, mark });
         Ok(news)
     }
 

@@ -2,6 +2,7 @@
 
 use super::answer::{cut, page_fits, short};
 use super::args::*;
+use super::focused;
 use super::wording::Tools;
 use crate::Served;
 use comity_api::{
@@ -60,7 +61,8 @@ impl Served {
             "claim_task" => self.claim_task(caller, read(&tool, arguments)?),
             "lease_files" => {
                 let (caller, input, _) = self.leases_wanted(caller, read(&tool, arguments)?)?;
-                self.answer::<op::LeaseAcquire>(&caller, input)
+                let asked = json!({"paths": input.patterns});
+                read_further(self.answer::<op::LeaseAcquire>(&caller, input), asked)
             }
             "release" => self.release(caller, read(&tool, arguments)?),
             "record" => self.record(caller, read(&tool, arguments)?),
@@ -69,6 +71,7 @@ impl Served {
             "ask" => self.ask(caller, read(&tool, arguments)?),
             "look_up" => self.look_up(&caller, &read(&tool, arguments)?),
             "create_task" => self.create_task(caller, read(&tool, arguments)?),
+            name if focused::is_own(name) => self.lead(&tool, arguments, &caller),
             "remember" => self.remember(caller, read(&tool, arguments)?),
             other => Err(Refusal::new(Code::NotFound, format!("there is no tool {other:?}"))),
         }
@@ -92,17 +95,14 @@ impl Served {
         let Answered { mut output, mut remarks } =
             Handler::<op::TaskClaim>::handle(&self.service, &caller, wish)?;
         let brief = self.whole_brief(&caller, &output.task.id);
-        if let Some(more) = output.brief.as_mut().and_then(|brief| brief.more.as_mut()) {
-            let call = json!({"what": "brief", "id": output.task.id, "limit": PAGE_MAX});
-            more.how = format!("look_up {call}");
-        }
+        let asked = json!({"id": output.task.id});
         // The claim stands even when the files that its mission names cannot be written.
         let written =
             mission::write(&self.context, &output.task, &mut output.mission, brief.as_ref());
         if let Err(failed) = written {
             remarks.push(format!("comity could not write the mission's files: {}", failed.message));
         }
-        Ok(short(with_remarks(json_of(&output)?, &remarks)))
+        read_further(Ok(short(with_remarks(json_of(&output)?, &remarks))), asked)
     }
 
     /// Returns the whole brief for a task, for the file that its mission names.
@@ -235,7 +235,7 @@ impl Served {
         let report = result.as_deref().map(|text| report_of(text, outcome)).transpose()?;
         let answer = match (outcome, report) {
             (Outcome::Blocked, None) => {
-                let needs = needs.or_else(|| questions.is_empty().then(|| summary.clone()));
+                let needs = needs.or_else(|| Some(summary.clone()));
                 let reason = Some(summary);
                 let input = Block { id: task, needs, questions, retry_after: None, reason };
                 self.answer::<op::TaskBlock>(&caller, input)
@@ -406,7 +406,13 @@ impl Served {
                 self.answer::<op::InterfaceList>(caller, input)
             }
             (_, task) => {
-                self.answer::<op::Brief>(caller, AskBrief { task, paths, limit: given.limit })
+                let asked = match &task {
+                    Some(id) => json!({ "id": id }),
+                    None => json!({ "paths": paths }),
+                };
+                let limit = given.limit;
+                let brief = self.answer::<op::Brief>(caller, AskBrief { task, paths, limit });
+                read_further(brief, asked)
             }
         }
     }
@@ -426,6 +432,22 @@ impl What {
                 | What::Brief
         )
     }
+}
+
+/// Says in a call of a tool how the rest of a brief is read: beside an answer, or in a refusal.
+pub fn read_further(mut done: ToolAnswer, mut asked: Value) -> ToolAnswer {
+    let brief = match &mut done {
+        Ok(answer) => answer.get_mut("brief"),
+        Err(refusal) => refusal.details.get_mut("brief"),
+    };
+    if let Some(how) = brief.and_then(|brief| brief.pointer_mut("/more/how")) {
+        if let Some(fields) = asked.as_object_mut() {
+            fields.insert("what".to_owned(), json!("brief"));
+            fields.insert("limit".to_owned(), json!(PAGE_MAX));
+        }
+        *how = json!(format!("look_up {asked}"));
+    }
+    done
 }
 
 fn with_remarks(mut answer: Value, remarks: &[String]) -> Value {

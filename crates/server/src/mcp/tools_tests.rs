@@ -111,6 +111,19 @@ fn each_tool_takes_what_its_schema_says_and_no_more() {
 }
 
 #[test]
+fn the_rest_of_a_brief_is_read_with_a_tool_beside_an_answer_and_in_a_refusal() {
+    let brief = json!({"more": {"count": 3, "how": "brief"}});
+    let wanted = r#"look_up {"paths":["src/a"],"what":"brief","limit":500}"#;
+    let asked = || json!({"paths": ["src/a"]});
+    let answer = read_further(Ok(json!({ "brief": brief })), asked()).unwrap();
+    assert_eq!(answer["brief"]["more"]["how"], wanted);
+    let held = Refusal::new(Code::LeaseHeld, "held").detail("brief", brief);
+    let refusal = read_further(Err(held), asked()).unwrap_err();
+    assert_eq!(refusal.details["brief"]["more"]["how"], wanted);
+    assert_eq!(read_further(Ok(json!({})), asked()).unwrap(), json!({}));
+}
+
+#[test]
 fn an_option_is_a_key_or_a_key_and_its_label() {
     let read = option("own: write it ourselves");
     assert_eq!((read.key.as_str(), read.label.as_deref()), ("own", Some("write it ourselves")));

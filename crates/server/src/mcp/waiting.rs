@@ -1,7 +1,7 @@
 //! Tools that may wait: for a lease, or for an answer. Nobody who waits holds a thread.
 
 use super::args::{self, Ask, LeaseFiles};
-use super::tools::{ToolAnswer, ToolCall, json_of, writes};
+use super::tools::{ToolAnswer, ToolCall, json_of, read_further, writes};
 use crate::Served;
 use crate::runtime::blocking;
 use comity_core::refusal::{Code, Refusal};
@@ -77,7 +77,9 @@ impl Served {
         let served = self.clone();
         blocking(move || {
             let (caller, paths) = *asked;
-            json_of(&served.service.brief_of_leases(&caller, paths, reply)?.output)
+            let asked = json!({ "paths": paths });
+            let leases = served.service.brief_of_leases(&caller, paths, reply);
+            read_further(leases.and_then(|leases| json_of(&leases.output)), asked)
         })
         .await
     }

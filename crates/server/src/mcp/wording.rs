@@ -82,15 +82,21 @@ fn renamed<'n>(tool: &str, name: &'n str) -> &'n str {
     }
 }
 
-fn value(name: &str, given: &Given) -> Value {
-    match given {
-        Given::Value(text) if name == "passed" => json!(text == "pass"),
-        Given::Value(text) if ["paths", "leases"].contains(&name) => json!([text]),
-        Given::Value(text) => json!(text),
-        Given::Placeholder(kind) if ["paths", "leases"].contains(&name) => json!([kind]),
-        Given::Placeholder(_) if name == "wait_seconds" => json!(50),
-        Given::Placeholder(kind) => json!(kind),
-        Given::Nothing => json!(true),
+/// Returns an argument as the schema of its tool wants it.
+fn value(name: &str, given: &Given, schema: &Value) -> Value {
+    let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+    match (given, kind) {
+        (Given::Value(text), _) if name == "passed" => json!(text == "pass"),
+        // No call waits for longer.
+        (Given::Value(_) | Given::Placeholder(_), _) if name == "wait_seconds" => json!(50),
+        (Given::Value(text), "array") => json!([text]),
+        (Given::Placeholder(what), "array") => json!([what]),
+        (Given::Value(text), "integer" | "boolean") => {
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
+        (Given::Value(text), _) => json!(text),
+        (Given::Placeholder(what), _) => json!(what),
+        (Given::Nothing, _) => json!(true),
     }
 }
 
@@ -104,9 +110,14 @@ impl Wording for Tools {
         for (name, word) in *fixed {
             arguments.insert((*name).to_owned(), json!(word));
         }
+        let known = super::tools::all().iter().find(|one| one.name == *tool);
+        let properties = known.and_then(|one| one.input_schema.get("properties"));
         for argument in &call.arguments {
             let name = renamed(tool, &argument.name);
-            arguments.insert(name.to_owned(), value(name, &argument.given));
+            // What a tool does not take is refused: the call without it is the next best.
+            if let Some(schema) = properties.and_then(|all| all.get(name)) {
+                arguments.insert(name.to_owned(), value(name, &argument.given, schema));
+            }
         }
         format!("{tool} {}", Value::Object(arguments))
     }
@@ -115,6 +126,7 @@ impl Wording for Tools {
         match (argument.name.as_ref(), &argument.given) {
             ("help", _) => "input schema".to_owned(),
             ("wait", _) => "wait_seconds".to_owned(),
+            ("new", _) => "it on the command line with --new".to_owned(),
             (name, Given::Value(text)) => format!("{name} {}", json!(text)),
             (name, Given::Placeholder(_) | Given::Nothing) => name.to_owned(),
         }
@@ -136,6 +148,10 @@ mod tests {
         assert_eq!(Tools.call(&gate), worded);
         let hint = Code::LeaseHeld.default_hint().worded(&Tools);
         assert_eq!(hint, "take another task, wait with wait_seconds, or ask the holder");
+        let all = Tools.call(&op("decision.list").arg("all", "true"));
+        assert_eq!(all, r#"look_up {"what":"decisions"}"#, "no tool takes it");
+        let brief = Tools.call(&op("brief").arg("task", "T1").arg("limit", "500"));
+        assert_eq!(brief, r#"look_up {"what":"brief","id":"T1","limit":500}"#);
         let persons = Tools.call(&op("gate.waive").id("T1"));
         assert!(persons.ends_with("(no tool of yours; a person can)"), "{persons}");
     }

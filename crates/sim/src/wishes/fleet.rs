@@ -49,9 +49,13 @@ pub(super) fn fleet(task: &str, chance: &mut Chance) -> Command {
                 skip_design: None,
             }));
         }
-        4 | 5 => {
-            RunChange::Take { workspace: None, driver_version: None, sandbox: None, session: None }
-        }
+        4 | 5 => RunChange::Take {
+            worker: None,
+            workspace: None,
+            driver_version: None,
+            sandbox: None,
+            session: None,
+        },
         6 | 7 => {
             let call = ModelCall {
                 call: "c".to_owned(),

@@ -263,6 +263,11 @@ impl Reader for SqliteReader {
     fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
         Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
     }
+
+    fn version(&mut self) -> Result<Option<i64>, StoreError> {
+        let version = query::data_version(&self.conn);
+        version.map(Some).map_err(|error| self.place.error("cannot read the store", error))
+    }
 }
 
 impl Store for SqliteStore {

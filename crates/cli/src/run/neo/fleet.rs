@@ -1,11 +1,11 @@
 //! `neo run`, `neo runs`, `neo cost` and `neo do`: runs of agents in neo's words.
 
+use super::super::fleet::on_host;
 use super::print;
 use crate::args::{NeoCost, NeoRun, NeoRuns};
-use crate::env;
 use crate::output::{self, Reply};
 use crate::terminal::neutral;
-use comity_api::{ById, CostBy, CostFilter, RunFilter, op};
+use comity_api::{ById, CostBy, CostFilter, RunFilter, StartRun, op};
 use comity_core::chain::Hash;
 use comity_core::command::NewTask;
 use comity_core::limits::PAGE_MAX;
@@ -13,7 +13,7 @@ use comity_core::refusal::Refusal;
 use comity_core::run::RunState;
 use comity_core::task::Priority;
 use comity_core::view::RunView;
-use comity_fleet::Asked;
+use comity_engine::Handler;
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::{Map, Value, json};
@@ -112,18 +112,19 @@ pub(super) fn start(context: &Context, args: NeoRun) -> Result<Reply, Refusal> {
         }
         meta.insert("gitStrategy".to_owned(), Value::from(strategy));
     }
-    let asked =
-        Asked { agent, prompt: Some(prompt), branch: args.branch, meta, ..Asked::default() };
-    let service = context.service(Access::Write)?;
-    let started = comity_fleet::start(context, &service, &env::program()?, &asked)?;
+    let branch = args.branch;
+    let wanted = StartRun { agent, prompt: Some(prompt), branch, meta, ..StartRun::default() };
+    let fleet = on_host(context, Access::Write)?;
+    let started = Handler::<op::Run>::handle(&fleet, &context.caller(), wanted)?.output;
     if !args.sync {
         let (id, pid) = (uuid(&started.run), started.pid);
         if args.form.is_json() {
             return Ok(print::json(&json!({"runId": id, "status": "detached", "pid": pid})));
         }
         let said = format!(
-            "{}  PID:  {pid}\n  Logs: neo logs -f {id}\n",
-            print::success(&format!("Detached run started: {id}"))
+            "{}  PID:  {}\n  Logs: neo logs -f {id}\n",
+            print::success(&format!("Detached run started: {id}")),
+            pid.map_or_else(|| "(a worker takes it)".to_owned(), |pid| pid.to_string()),
         );
         return Ok(Reply::text(json!({"run": started.run, "pid": pid}), said));
     }
@@ -174,6 +175,12 @@ fn all(context: &Context) -> Result<Vec<RunView>, Refusal> {
             return Ok(found);
         }
     }
+}
+
+/// Returns who acts in the run of an id, in neo's form or comity's own.
+pub(super) fn actor_of(context: &Context, id: &str) -> Option<String> {
+    let is_it = |run: &RunView| run.id.as_deref() == Some(id) || uuid(run).starts_with(id);
+    all(context).ok()?.into_iter().find(is_it)?.identity
 }
 
 pub(super) fn runs(context: &Context, args: &NeoRuns) -> Result<Reply, Refusal> {

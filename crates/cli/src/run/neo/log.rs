@@ -199,13 +199,17 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
     if args.follow && run.is_none() && task.is_none() {
         return print::refuse("--follow requires --run <runId>");
     }
+    // A run of comity has one name that acts in it.
+    let actor = run.and_then(|run| super::fleet::actor_of(context, run));
     let (wanted, of_task, by_run) = (args.kind.clone(), task.clone(), run.map(str::to_owned));
     let fits = move |event: &EventView| {
         let is_kind = |wanted: &String| kind(event) == wanted || event.event == *wanted;
         let here = of_task.is_none() || event.task == of_task;
         wanted.as_ref().is_none_or(is_kind)
             && here
-            && by_run.as_ref().is_none_or(|run| of_run(event, run))
+            && by_run.as_ref().is_none_or(|run| {
+                actor.as_deref() == Some(event.agent.as_str()) || of_run(event, run)
+            })
     };
     let events = last(&service, &caller, usize::from(args.last), task.as_deref(), &fits)?;
     if args.output.as_deref() == Some("json") {

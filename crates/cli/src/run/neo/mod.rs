@@ -8,6 +8,7 @@ mod fleet;
 mod log;
 mod memory;
 mod print;
+mod supervisor;
 mod task;
 
 use crate::args::{self, Global, NeoCommand};
@@ -48,6 +49,12 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
         NeoCommand::Run(args) => fleet::start(&context()?, *args),
         NeoCommand::Runs(args) => fleet::runs(&context()?, &args),
         NeoCommand::Cost(args) => fleet::cost(&context()?, &args),
+        NeoCommand::Supervise(args) => supervisor::supervise(&context()?, *args, global),
+        NeoCommand::Supervisor(command) => {
+            supervisor::supervisor(&context()?, command, global.json)
+        }
+        NeoCommand::Agents { form } => supervisor::agents(&context()?, &form),
+        NeoCommand::Child(command) => supervisor::child(&context()?, command, global),
         NeoCommand::Do { task, .. } => fleet::hand_over(&context()?, task),
     }
 }

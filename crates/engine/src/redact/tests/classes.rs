@@ -138,11 +138,13 @@ fn sources(dir: &std::path::Path, left: &mut usize, see: &mut dyn FnMut(&std::pa
 #[expect(clippy::disallowed_methods, reason = "whoever measures names the sources")]
 fn source_text_gives_at_most_one_false_alarm_in_a_megabyte() {
     const BYTES_MAX: usize = 200_000_000;
-    let own = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    // Those of our own crates in which no secret is written down, also not for a test.
+    let own = ["api", "bridge", "cli", "core", "fleet", "github", "guard", "protocol", "server"];
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let given = std::env::var_os("COMITY_SOURCES");
     let dirs: Vec<_> = match &given {
         Some(dirs) => std::env::split_paths(dirs).collect(),
-        None => vec![own],
+        None => own.iter().map(|name| crates.join(name).join("src")).collect(),
     };
     for dir in dirs {
         let (mut left, mut bytes, mut alarms) = (BYTES_MAX, 0, Vec::new());
@@ -163,6 +165,7 @@ fn source_text_gives_at_most_one_false_alarm_in_a_megabyte() {
                 alarms.join("\n")
             );
         }
-        assert!(alarms.len() <= bytes / 1_000_000 + 1, "{}: {alarms:#?}", dir.display());
+        let most = if given.is_some() { bytes / 1_000_000 + 1 } else { 0 };
+        assert!(bytes > 50_000 && alarms.len() <= most, "{}: {alarms:#?}", dir.display());
     }
 }

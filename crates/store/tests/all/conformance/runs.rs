@@ -46,6 +46,7 @@ pub(super) fn queued(number: u64, task: &str) -> Draft {
             labels: Vec::new(),
             resumed_from: None,
             parent: None,
+            parent_task: None,
             attempt: 1,
             rule: None,
             identity: agent(&format!("developer:R{number}")),
