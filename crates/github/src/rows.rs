@@ -85,6 +85,8 @@ pub struct IssueRow {
     pub held: bool,
     /// It was closed by somebody who may, although its task is not finished.
     pub left_closed: bool,
+    /// It was closed and its task finished when it was seen first: it stays as it is until somebody changes it.
+    pub at_rest: bool,
     /// Its questions were answered; the next claim says so.
     pub resuming: bool,
     /// When the task was queued again by answers.

@@ -191,6 +191,11 @@ impl Pass<'_> {
         let dialect = self.bus.dialect(&key.repository);
         row.moved |= !before.updated_at.is_empty() && !shows_alike(&dialect, &before, &row.seen);
         row.left_closed &= row.seen.closed;
+        if before.updated_at.is_empty() {
+            let task = row.task.as_deref().and_then(|id| self.bus.task(id));
+            row.at_rest = row.seen.closed && task.is_some_and(|task| task.status.is_finished());
+        }
+        row.at_rest &= !row.moved;
         row.gone = false;
         self.bus.rows.set_issue(&key.to_string(), &row);
     }
