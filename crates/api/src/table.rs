@@ -231,7 +231,7 @@ table! {
     RunWhy "run.why" Read none PEOPLE, ById => WhyRun, "Explain why the supervisor started a run";
     RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
-    RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
+    RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run, or start a run that goes on where another one failed";
     RunSteer "run.steer" Write Note LOCAL, SteerRun => RunAnswer, "Say something to the agent of a run while it works";
     RunDiff "run.diff" Read none LOCAL, ById => RunDiffAnswer, "Show what a run changed, as a diff against the commit that it began with";
     WorkspaceList "workspace.list" Read none LOCAL, Nothing => SpacesAnswer, "List the work trees that runs have on this host";

@@ -299,7 +299,6 @@ handlers! {
         DirectiveTrigger(input) => input;
         RunStop(input) => input;
         RunPause(input) => input;
-        RunResume(input) => input;
         BudgetSet(input) => Command::BudgetSet(input);
         BudgetClear(input) => input;
         Tell(input) => input;

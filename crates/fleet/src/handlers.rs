@@ -9,12 +9,14 @@ use comity_api::{
     ById, CollectSpaces, DefinedAgent, DefinedAgents, ProbesAnswer, ResumeRun, RunAnswer,
     RunDiffAnswer, SpacesAnswer, StartRun, StartedRun, SteerRun, WriteNote, op,
 };
+use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
 use comity_core::time::Millis;
-use comity_engine::{Answered, Caller, Handler, Service, Whereabouts};
+use comity_engine::{Answered, Caller, Far, Service, Whereabouts};
 use comity_project::Context;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How long the work tree of a finished task is kept, unless the caller says otherwise.
 const SPACE_LIFE: Millis = Millis::from_secs(7 * 86_400);
@@ -56,6 +58,45 @@ impl Definitions {
     }
 }
 
+/// What goes on with runs, at every door.
+#[derive(Clone)]
+pub struct Resumer {
+    pub context: Context,
+    pub service: Service,
+    /// comity itself; none at a door that starts no agents.
+    pub program: Option<PathBuf>,
+}
+
+impl Whereabouts for Resumer {
+    fn far(&self) -> Option<&Arc<dyn Far>> {
+        self.service.far()
+    }
+}
+
+comity_engine::handlers_of! { Resumer, register_resumer {
+    RunResume(runs, caller, input) => runs.resume(caller, input);
+} }
+
+impl Resumer {
+    /// Goes on with a run: one that is paused continues, and one that ended is followed by a new one.
+    fn resume(&self, caller: &Caller, input: ResumeRun) -> Result<Answered<RunAnswer>, Refusal> {
+        let run = self.service.call::<op::RunShow>(caller, ById { id: input.id.clone() })?.run;
+        if run.state.is_live() {
+            let Answered { output, remarks } = self.service.run(caller, input.into())?;
+            return Ok(Answered { output: output.take()?, remarks });
+        }
+        let Resumer { context, service, program } = self;
+        let Some(program) = program else {
+            let message = format!("{} has ended, and no agent is started from here", input.id);
+            return Err(Refusal::new(Code::CouldNotRun, message).hint(
+                say("on the host of the run: ").call(operation("run.resume").id(&input.id)),
+            ));
+        };
+        let started = resume::resume(context, service, caller, program, &input.id, input.fresh)?;
+        Ok(RunAnswer { run: started.run }.into())
+    }
+}
+
 /// The runs of a project that this host has.
 #[derive(Clone)]
 pub struct Fleet {
@@ -91,26 +132,6 @@ impl Fleet {
         let asked = Asked::from(wanted);
         let started = start(&self.context, &self.service, caller, &self.program, &asked)?;
         Ok(StartedRun { run: started.run, pid: started.pid })
-    }
-
-    /// Goes on with a run: one that is paused continues, and one that ended is followed by a new one.
-    pub fn resume(
-        &self,
-        caller: &Caller,
-        input: ResumeRun,
-    ) -> Result<Answered<RunAnswer>, Refusal> {
-        let ResumeRun { id, fresh } = input;
-        let run = self.service.call::<op::RunShow>(caller, ById { id: id.clone() })?.run;
-        if run.state.is_live() {
-            return Handler::<op::RunResume>::handle(
-                &self.service,
-                caller,
-                ResumeRun { id, fresh },
-            );
-        }
-        let Fleet { context, service, program } = self;
-        let started = resume::resume(context, service, caller, program, &id, fresh)?;
-        Ok(RunAnswer { run: started.run }.into())
     }
 
     /// Says something to an agent. The log of the project has it, too.

@@ -27,7 +27,7 @@ mod worker;
 mod workspace;
 
 pub use elsewhere::catch_up;
-pub use handlers::{Definitions, Fleet, register, register_definitions};
+pub use handlers::{Definitions, Fleet, Resumer, register, register_definitions, register_resumer};
 pub use keeper::{Job, OpenDoor, Surroundings, WORD, keep};
 pub use log::{LogLine, read as read_log};
 pub use objective::{FOCUSED, Objectives, last_words, register as register_objectives};

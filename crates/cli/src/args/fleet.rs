@@ -115,8 +115,8 @@ pub enum RunCommand {
         #[arg(long, value_name = "TEXT", value_parser = text)]
         reason: Option<String>,
     },
-    /// Continue a paused run, or start a run that goes on where another one failed
     #[command(
+        about = help::<op::RunResume>(),
         after_help = "A run that failed, was stopped or lost goes on in a new run: on the same task, branch and work tree. The new \
         agent is told which steps are done. It takes up the session of the old one once, if the agent itself was not at fault.\n\n\
         Example:\n  comity run resume R1"

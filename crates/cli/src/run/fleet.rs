@@ -2,7 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{call, execute, reply, show};
+use super::{call, execute, show};
 use crate::args::{BudgetCommand, CostArgs, Global, RunArgs, RunCommand, RunsArgs, StartArgs};
 use crate::human::{self, Screen};
 use crate::output::{self, Reply};
@@ -16,7 +16,7 @@ use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
 use comity_engine::{Caller, Handler};
-use comity_fleet::{Fleet, Job, RunOutputs, Surroundings};
+use comity_fleet::{Fleet, Job, Resumer, RunOutputs, Surroundings};
 use comity_guard::GitObserver;
 use comity_project::store::Access;
 use comity_project::{Context, plain_file};
@@ -56,9 +56,10 @@ pub(super) fn on_host(context: &Context, access: Access) -> Result<Fleet, Refusa
 }
 
 fn resume(context: &Context, id: String, fresh: bool) -> Result<Reply, Refusal> {
-    let fleet = on_host(context, Access::Write)?;
-    let answered = fleet.resume(&context.caller(), ResumeRun { id, fresh })?;
-    Ok(reply(answered, human::fleet::line))
+    let Fleet { context, service, program } = on_host(context, Access::Write)?;
+    let caller = context.caller();
+    let runs = Resumer { context, service, program: Some(program) };
+    call::<op::RunResume>(&runs, &caller, ResumeRun { id, fresh }, human::fleet::line)
 }
 
 fn diff(context: &Context, id: String, json: bool) -> Result<Reply, Refusal> {

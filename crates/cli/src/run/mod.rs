@@ -368,6 +368,12 @@ mod tests {
         comity_fleet::register_objectives(&own, &mut handlers);
         let fleet = super::fleet::on_host(&context, Access::Read).unwrap();
         comity_fleet::register(&fleet, &mut handlers);
+        let runs = comity_fleet::Resumer {
+            context: context.clone(),
+            service: service.clone(),
+            program: None,
+        };
+        comity_fleet::register_resumer(&runs, &mut handlers);
         let definitions = comity_fleet::Definitions { root: context.root.dir.clone() };
         comity_fleet::register_definitions(&definitions, &mut handlers);
         let github = comity_github::Github { context: context.clone(), service: service.clone() };

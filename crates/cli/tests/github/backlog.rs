@@ -53,7 +53,10 @@ fn a_backlog_is_imported_by_label_state_and_number_and_only_shown_on_a_dry_run()
     field.hub.person("ann", "PATCH", &path, json!({ "state": "open" }));
     field.label("ann", closed, "agent:ready");
     engine.settle();
-    assert_eq!((engine.status("T3").as_str(), field.labels(closed)), ("queued", vec!["agent:ready".to_owned(), "bug".to_owned()]));
+    assert_eq!(
+        (engine.status("T3").as_str(), field.labels(closed)),
+        ("queued", vec!["agent:ready".to_owned(), "bug".to_owned()])
+    );
     let bad = engine.call(ANN, &["import", "github", "--state", "half"]);
     assert_eq!(bad.exit, 2, "{bad:?}");
     field.hub.requests_are_valid();

@@ -198,7 +198,7 @@ fn again(known: &Known<'_, '_>, task: &Task, run: &Run) -> Deed {
 fn run_for(known: &Known<'_, '_>, task: &Task, agent: &str, prompt: Option<String>) -> Deed {
     let mut before = Vec::new();
     if stage_of(agent) != Stage::Review {
-        before.extend(known.triage.as_ref().and_then(|found| evaluated(task, found)));
+        before.extend(known.triage().and_then(|found| evaluated(task, found)));
         before.extend(allowed(known, task));
     }
     if task.status == Status::Review && stage_of(agent) != Stage::Review {

@@ -6,11 +6,13 @@ use super::table::{Table, Trigger};
 use super::view::{Deed, Step, View};
 use crate::decision::{Decision, DecisionState};
 use crate::directive::{Directive, Trigger as When};
+use crate::ids::TaskId;
 use crate::run::{Run, RunFault, RunState, Stage};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Millis, Timestamp};
 use serde_json::Value;
+use std::cell::OnceCell;
 
 /// Where a task says that it is an objective, or of which one it is a part.
 pub const OBJECTIVE: &str = "objective";
@@ -68,7 +70,8 @@ fn is_open(task: &Task) -> bool {
 
 /// Tells whether a queued ticket waits for nothing but somebody to work on it.
 fn may_start(index: &Index<'_>, task: &Task) -> bool {
-    let done = |id| index.statuses.get(id).is_none_or(|status| *status == Status::Done);
+    let done =
+        |id: &TaskId| index.task(id.as_str()).is_none_or(|other| other.status == Status::Done);
     let is_free = task.blockers.is_empty()
         && task.reserved_for.is_none()
         && task.role.is_none_or(|role| role == crate::role::Role::Implementer)
@@ -84,8 +87,7 @@ fn is_of_objective(index: &Index<'_>, task: &Task) -> bool {
     match task.context.get(OBJECTIVE) {
         Some(Value::Bool(is_objective)) => *is_objective,
         Some(Value::String(id)) => {
-            let mut all = index.statuses.iter();
-            all.any(|(other, status)| other.as_str() == id && !status.is_finished())
+            index.task(id).is_some_and(|objective| !objective.status.is_finished())
         }
         _ => false,
     }
@@ -121,9 +123,7 @@ impl<'v> Due<'v, '_> {
     }
 
     fn known<'k>(&'k self, of: Subject<'v>) -> Known<'v, 'k> {
-        let triage = of.task.map(|task| self.table.triage.evaluate(task));
-        let object = of.task.map(|task| self.table.triage.object(&task.title));
-        Known { index: self.index, of, triage, object: object.unwrap_or_default() }
+        Known { index: self.index, of, rules: &self.table.triage, evaluated: OnceCell::new() }
     }
 
     /// Adds what the first row of a trigger that fits asks for; tells whether one fitted.
@@ -149,8 +149,7 @@ impl<'v> Due<'v, '_> {
     }
 
     fn task_of(&self, decision: &Decision) -> Option<&'v Task> {
-        let id = decision.task.as_ref()?;
-        self.index.view.tasks.iter().find(|task| task.id == *id)
+        self.index.task(decision.task.as_ref()?.as_str())
     }
 
     fn decision(&mut self, decision: &'v Decision) {
@@ -162,10 +161,7 @@ impl<'v> Due<'v, '_> {
         match (decision.state, &decision.proposes) {
             (DecisionState::Open, _) => drop(self.first(Trigger::DecisionOpen, of)),
             (DecisionState::Answered | DecisionState::Defaulted, Some(_)) => {
-                let made = self.index.view.tasks.iter().any(|task| {
-                    let named = task.context.get("decision").and_then(|id| id.as_str());
-                    named == Some(decision.id.to_string().as_str())
-                });
+                let made = self.index.is_made_for(&decision.id.to_string());
                 // A yes makes its task by itself; what becomes of that is for the task to say.
                 if !made && decision.answer.as_deref() != Some("yes") {
                     self.first(Trigger::DecisionFinding, of);
@@ -188,7 +184,7 @@ impl<'v> Due<'v, '_> {
         if run.state != RunState::Succeeded {
             return;
         }
-        let task = self.index.view.tasks.iter().find(|task| task.id == run.task);
+        let task = self.index.task(run.task.as_str());
         let of = Subject { run: Some(run), task, ..Subject::default() };
         self.first(Trigger::RunSucceeded, of);
         if run.stage == Stage::Review {

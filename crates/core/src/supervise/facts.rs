@@ -1,7 +1,7 @@
 //! What a subject is like: the fields that conditions ask for and texts name.
 
 use super::table::Row;
-use super::triage::{Evaluated, are_similar, stems};
+use super::triage::{Evaluated, Triage, are_similar, stems};
 use super::view::{Ci, View};
 use crate::decide::{PLAN_PATH, gate_state, required_gates};
 use crate::decision::{Decision, DecisionPurpose, DecisionState};
@@ -22,16 +22,56 @@ pub(super) struct Index<'v> {
     pub(super) now: Timestamp,
     runs: BTreeMap<&'v TaskId, Vec<&'v Run>>,
     decisions: BTreeMap<&'v TaskId, Vec<&'v Decision>>,
-    pub(super) statuses: BTreeMap<&'v TaskId, Status>,
+    tasks: BTreeMap<&'v str, &'v Task>,
+    /// The decisions that tasks were made for.
+    made_for: OnceCell<BTreeSet<&'v str>>,
     pub(super) live: usize,
     /// Those of them that do not run on other hosts.
     here: usize,
     /// Work that a ticket may be covered by, with its stems.
-    covered: OnceCell<Vec<Covered<'v>>>,
+    covered: OnceCell<Covered<'v>>,
 }
 
-/// Other work: its name, its stems, and the task that it is.
-type Covered<'v> = (String, BTreeSet<String>, Option<&'v TaskId>);
+/// Other work: what each is, and where the stems of their titles stand.
+#[derive(Default)]
+struct Covered<'v> {
+    all: Vec<Other<'v>>,
+    by_stem: BTreeMap<String, Vec<usize>>,
+}
+
+/// A piece of other work.
+struct Other<'v> {
+    name: String,
+    /// The task that it is.
+    task: Option<&'v TaskId>,
+    /// How many stems its title has.
+    stems: usize,
+}
+
+impl<'v> Covered<'v> {
+    fn add(&mut self, name: String, task: Option<&'v TaskId>, title: &str) {
+        let stems = stems(title);
+        self.all.push(Other { name, task, stems: stems.len() });
+        for stem in stems {
+            self.by_stem.entry(stem).or_default().push(self.all.len() - 1);
+        }
+    }
+
+    /// Returns the first that is about the same as a task.
+    fn similar(&self, task: &Task) -> Option<&str> {
+        let own = stems(&task.title);
+        let mut common: BTreeMap<usize, usize> = BTreeMap::new();
+        for place in own.iter().filter_map(|stem| self.by_stem.get(stem)).flatten() {
+            *common.entry(*place).or_default() += 1;
+        }
+        let found = common.into_iter().find_map(|(place, common)| {
+            let other = self.all.get(place)?;
+            let alike = are_similar(own.len(), other.stems, common);
+            (alike && other.task != Some(&task.id)).then_some(other)
+        });
+        found.map(|other| other.name.as_str())
+    }
+}
 
 const DAY: i64 = 86_400;
 
@@ -49,11 +89,25 @@ impl<'v> Index<'v> {
             }
         }
         decisions.values_mut().for_each(|all| all.sort_by_key(|one| one.id));
-        let statuses = view.tasks.iter().map(|task| (&task.id, task.status)).collect();
+        let tasks = view.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
         let live = view.runs.iter().filter(|run| run.state.is_live());
         let here = live.clone().filter(|run| run.labels.is_empty()).count();
         let live = live.count();
-        Index { view, now, runs, decisions, statuses, live, here, covered: OnceCell::new() }
+        let (made_for, covered) = (OnceCell::new(), OnceCell::new());
+        Index { view, now, runs, decisions, tasks, made_for, live, here, covered }
+    }
+
+    pub(super) fn task(&self, id: &str) -> Option<&'v Task> {
+        self.tasks.get(id).copied()
+    }
+
+    /// Tells whether a task was made for a decision.
+    pub(super) fn is_made_for(&self, decision: &str) -> bool {
+        let all = self.made_for.get_or_init(|| {
+            let named = |task: &'v Task| task.context.get("decision")?.as_str();
+            self.view.tasks.iter().filter_map(named).collect()
+        });
+        all.contains(decision)
     }
 
     pub(super) fn runs(&self, task: &TaskId) -> &[&'v Run] {
@@ -98,18 +152,18 @@ impl<'v> Index<'v> {
                     Status::Review | Status::Approved | Status::Merging | Status::Done
                 ) && self.now.since(task.updated_at) <= recent
             };
-            let done = view.tasks.iter().filter(counts).map(|task| {
+            let mut known = Covered::default();
+            for task in view.tasks.iter().filter(counts) {
                 let pr = task.pr.as_ref().map(|pr| format!("PR {pr}"));
-                (pr.unwrap_or_else(|| task.id.to_string()), stems(&task.title), Some(&task.id))
-            });
-            let open = view.seen.open_prs.iter();
-            let open = open.map(|(number, title)| (format!("PR #{number}"), stems(title), None));
-            done.chain(open).collect()
+                let name = pr.unwrap_or_else(|| task.id.to_string());
+                known.add(name, Some(&task.id), &task.title);
+            }
+            for (number, title) in &view.seen.open_prs {
+                known.add(format!("PR #{number}"), None, title);
+            }
+            known
         });
-        let own = stems(&task.title);
-        let other =
-            known.iter().find(|(_, stems, id)| *id != Some(&task.id) && are_similar(&own, stems));
-        other.map(|(name, ..)| name.clone())
+        known.similar(task).map(str::to_owned)
     }
 
     /// Counts how often the last error of a task came in a row, since a person last gave the task a new start.
@@ -161,27 +215,33 @@ pub(super) struct Subject<'v> {
 pub(super) struct Known<'v, 'i> {
     pub(super) index: &'i Index<'v>,
     pub(super) of: Subject<'v>,
-    pub(super) triage: Option<Evaluated>,
-    /// What a ticket wants removed.
-    pub(super) object: String,
+    pub(super) rules: &'i Triage,
+    /// What its ticket was found to be, once somebody asked.
+    pub(super) evaluated: OnceCell<Evaluated>,
 }
 
 impl Known<'_, '_> {
+    /// Finds out what the ticket is.
+    pub(super) fn triage(&self) -> Option<&Evaluated> {
+        let task = self.of.task?;
+        Some(self.evaluated.get_or_init(|| self.rules.evaluate(task)))
+    }
+
     /// Returns a field; null where the subject has none.
     pub(super) fn field(&self, name: &str) -> Value {
         let Subject { task, run, decision, directive } = self.of;
-        let triage = self.triage.as_ref();
+        let triage = || self.triage();
         let index = self.index;
         match name {
             "task" | "task.id" => json!(task.map(|task| task.id.as_str())),
             "title" | "task.title" => json!(task.map(|task| task.title.as_str())),
-            "task.type" => json!(triage.map(|found| found.kind)),
+            "task.type" => json!(triage().map(|found| found.kind)),
             "task.status" => json!(task.map(|task| task.status.as_str())),
             "task.priority" => json!(task.map(|task| task.priority.to_string())),
-            "task.complexity" => json!(triage.map(|found| found.complexity)),
+            "task.complexity" => json!(triage().map(|found| found.complexity)),
             "task.deliverable" => json!(task.map(|task| task.deliverable)),
-            "task.deletion" => json!(triage.map(|found| found.deletion)),
-            "task.vague" => json!(triage.map(|found| found.vague)),
+            "task.deletion" => json!(triage().map(|found| found.deletion)),
+            "task.vague" => json!(triage().map(|found| found.vague)),
             "task.scope" => json!(task.map(|task| scope(index, task))),
             "task.ci" => json!(task.map(|task| index.ci(task))),
             "task.reviewer_run" => json!(task.map(|task| reviewer(index, task))),
@@ -189,7 +249,8 @@ impl Known<'_, '_> {
                 let plan = task.and_then(|task| task.context.get(PLAN_PATH));
                 plan.cloned().unwrap_or_default()
             }
-            "object" => json!(self.object),
+            // What a ticket wants removed.
+            "object" => json!(task.map(|task| self.rules.object(&task.title)).unwrap_or_default()),
             "similar" => json!(task.and_then(|task| index.similar(task))),
             "run" | "run.id" => json!(run.map(|run| run.id.to_string())),
             "run.agent" => json!(run.map(|run| run.agent.as_str())),

@@ -6,6 +6,23 @@ use crate::task::Task;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
+/// A list of words, each in any of its forms.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Vec<String>")]
+struct Words(BTreeSet<String>);
+
+impl From<Vec<String>> for Words {
+    fn from(words: Vec<String>) -> Words {
+        Words(words.iter().map(|word| stem(word)).collect())
+    }
+}
+
+impl Words {
+    fn has(&self, word: &str) -> bool {
+        self.0.contains(&stem(word))
+    }
+}
+
 /// The words and numbers of the table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,10 +39,10 @@ pub struct Triage {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kinds {
-    bug: Vec<String>,
-    feature: Vec<String>,
-    chore: Vec<String>,
-    deletion: Vec<String>,
+    bug: Words,
+    feature: Words,
+    chore: Words,
+    deletion: Words,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -41,7 +58,7 @@ struct Complexity {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tiny {
-    words: Vec<String>,
+    words: Words,
     points: u32,
 }
 
@@ -58,7 +75,7 @@ struct Criteria {
 #[serde(deny_unknown_fields)]
 struct Vague {
     words: usize,
-    any: Vec<String>,
+    any: Words,
 }
 
 /// What was found out about a ticket.
@@ -83,7 +100,7 @@ impl Triage {
         let kinds = &self.kinds;
         let lists = [&kinds.bug, &kinds.feature, &kinds.chore, &kinds.deletion];
         let first = split(text).into_iter().next();
-        first.is_some_and(|word| lists.iter().any(|list| is_in(&word, list)))
+        first.is_some_and(|word| lists.iter().any(|list| list.has(&word)))
     }
 
     pub(super) fn read(table: toml::Table) -> Result<Triage, String> {
@@ -97,7 +114,7 @@ impl Triage {
         let derived = (!has_criteria).then(|| self.criteria(kind, deletion, &task.title));
         let vague = derived.is_some()
             && ((task.files.is_empty() && words.len() <= self.vague.words)
-                || words.iter().any(|word| is_in(word, &self.vague.any)));
+                || words.iter().any(|word| self.vague.any.has(word)));
         let complexity = self.points(task, &words);
         Evaluated { kind, deletion, complexity, derived, vague }
     }
@@ -112,7 +129,7 @@ impl Triage {
             ("chore", false, &kinds.chore),
         ];
         let found = words.iter().find_map(|word| {
-            lists.iter().find(|(_, _, list)| is_in(word, list)).map(|(kind, del, _)| (*kind, *del))
+            lists.iter().find(|(_, _, list)| list.has(word)).map(|(kind, del, _)| (*kind, *del))
         });
         let (kind, deletion) = found.unwrap_or(("feature", false));
         match task.kind.as_deref() {
@@ -129,7 +146,7 @@ impl Triage {
             return POINTS.into_iter().find(|points| *points >= given).unwrap_or(given);
         }
         let tiny = &rules.tiny;
-        if task.files.len() <= 1 && words.iter().any(|word| is_in(word, &tiny.words)) {
+        if task.files.len() <= 1 && words.iter().any(|word| tiny.words.has(word)) {
             return tiny.points;
         }
         if task.files.is_empty() {
@@ -157,7 +174,7 @@ impl Triage {
     pub fn object(&self, title: &str) -> String {
         let mut words = title.split_whitespace();
         for word in words.by_ref() {
-            if split(word).iter().any(|word| is_in(word, &self.kinds.deletion)) {
+            if split(word).iter().any(|word| self.kinds.deletion.has(word)) {
                 break;
             }
         }
@@ -166,14 +183,10 @@ impl Triage {
     }
 }
 
-fn is_in(word: &str, list: &[String]) -> bool {
-    let stemmed = stem(word);
-    list.iter().any(|one| one == word || stem(one) == stemmed)
-}
-
 /// Tells whether a text has one of some words, or another form of one.
 pub fn has_word(text: &str, words: &[String]) -> bool {
-    split(text).iter().any(|word| is_in(word, words))
+    let words = Words::from(words.to_vec());
+    split(text).iter().any(|word| words.has(word))
 }
 
 /// Returns the stems of a text that say what it is about.
@@ -185,9 +198,8 @@ pub fn stems(text: &str) -> BTreeSet<String> {
 /// Fewest stems that two similar titles share.
 const COMMON_MIN: usize = 2;
 
-/// Tells whether two titles are about the same: two stems in common, and half of all.
-pub fn are_similar(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
-    let common = a.intersection(b).count();
-    let all = a.union(b).count();
+/// Tells by their numbers of stems whether two titles are about the same: two stems in common, and half of all.
+pub fn are_similar(stems: usize, of_other: usize, common: usize) -> bool {
+    let all = stems + of_other - common;
     common >= COMMON_MIN && 2 * common >= all
 }

@@ -11,7 +11,7 @@ use comity_bridge::Bridge;
 use comity_core::ids::RepoName;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Caller, Handlers, Moment, Service};
-use comity_fleet::{Objectives, RunOutputs};
+use comity_fleet::{Objectives, Resumer, RunOutputs};
 use comity_guard::{Messages, Shown};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,6 +92,8 @@ fn handlers(served: &Served, service: &Service) -> Handlers {
     let program = served.program.clone();
     let own = Objectives { context: context.clone(), service: service.clone(), program };
     comity_fleet::register_objectives(&own, &mut handlers);
+    let runs = Resumer { context: context.clone(), service: service.clone(), program: None };
+    comity_fleet::register_resumer(&runs, &mut handlers);
     comity_bridge::register(&Bridge { context, service: service.clone() }, &mut handlers);
     handlers
 }
