@@ -63,7 +63,17 @@ impl Service {
     pub fn news(&self, caller: &Caller) -> Result<Vec<NewsItem>, Refusal> {
         match self.far() {
             Some(far) => Ok(far.news()),
-            None => Ok(self.give(caller, Asked::News)?.news),
+            None => {
+                let mark = self.mark();
+                if mark.is_some_and(|mark| self.is_quiet(caller, mark)) {
+                    return Ok(Vec::new());
+                }
+                let news = self.give(caller, Asked::News)?.news;
+                if let (Some(mark), true) = (mark, news.is_empty()) {
+                    self.keep_quiet(caller, mark);
+                }
+                Ok(news)
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use crate::news::Offers;
 use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
+use crate::still::Quiet;
 use crate::writer::{Done, Writer};
 use comity_api::{At, HeadAnswer};
 use comity_core::command::Request;
@@ -27,6 +28,7 @@ use comity_core::via::Via;
 use comity_store::memory::MemoryStore;
 use comity_store::{ReadTx, Store, StoreError, Watch};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 /// Most commands in one transaction of [`Service::execute_all`].
 const BATCH_MAX: usize = 256;
@@ -71,6 +73,10 @@ pub(crate) struct Memo {
     pub(crate) folds: Folds,
     /// What was offered to callers and is not confirmed yet.
     pub(crate) offers: Mutex<Offers>,
+    /// Who was found to have no news.
+    pub(crate) quiet: Mutex<Quiet>,
+    /// What the store's clock said last, and when it was asked.
+    pub(crate) time: Mutex<Option<(Timestamp, Instant)>>,
     /// When the log was checked last, and whether it was found whole.
     pub(crate) verified: Mutex<Option<(Timestamp, bool)>>,
     /// The moment of the past that everything is answered for.

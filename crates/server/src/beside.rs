@@ -6,30 +6,50 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::marker::PhantomData;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const SECRET_BYTES: usize = 32;
+
+/// Which file it is, and how it was when it was read: a change puts another file in its place.
+type Stamp = (u64, u64, i64, i64, u64);
+
+/// What was read last, and from which file.
+type Seen<T> = Arc<Mutex<Option<(Stamp, Arc<T>)>>>;
 
 /// A file that holds one value as JSON.
 pub struct Beside<T> {
     file: PathBuf,
-    kind: PhantomData<fn() -> T>,
+    seen: Seen<T>,
 }
 
 impl<T> Clone for Beside<T> {
     fn clone(&self) -> Beside<T> {
-        Beside { file: self.file.clone(), kind: PhantomData }
+        Beside { file: self.file.clone(), seen: self.seen.clone() }
     }
 }
 
 impl<T: Default + Serialize + DeserializeOwned> Beside<T> {
     pub fn at(file: PathBuf) -> Beside<T> {
-        Beside { file, kind: PhantomData }
+        Beside { file, seen: Arc::default() }
     }
 
-    pub fn read(&self) -> Result<T, Refusal> {
+    /// Returns the value, which is read again only when the file has changed.
+    pub fn value(&self) -> Result<Arc<T>, Refusal> {
+        let Ok(of) = std::fs::metadata(&self.file) else { return self.read().map(Arc::new) };
+        let stamp = (of.dev(), of.ino(), of.mtime(), of.mtime_nsec(), of.len());
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, value)) = seen.as_ref().filter(|(known, _)| *known == stamp) {
+            return Ok(value.clone());
+        }
+        let value = Arc::new(self.read()?);
+        *seen = Some((stamp, value.clone()));
+        Ok(value)
+    }
+
+    fn read(&self) -> Result<T, Refusal> {
         match std::fs::read(&self.file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| failed(&format!("read {}", self.file.display()), &error)),

@@ -104,7 +104,7 @@ impl Sessions {
 
     /// Finds the session of a cookie.
     pub fn find(&self, cookie: &str, now: Timestamp) -> Result<Option<Session>, Refusal> {
-        let (wanted, kept) = (hash(cookie), self.kept.read()?);
+        let (wanted, kept) = (hash(cookie), self.kept.value()?);
         let found = kept.sessions.iter().find(|entry| entry.hash == wanted);
         let good = found.filter(|entry| entry.expires_at > now);
         Ok(good.map(|entry| Session::of(cookie, entry)))
@@ -129,7 +129,7 @@ impl Sessions {
 
     /// Returns where the server listens, as far as it said so.
     pub fn url(&self) -> Result<Option<String>, Refusal> {
-        Ok(self.kept.read()?.url)
+        Ok(self.kept.value()?.url.clone())
     }
 }
 

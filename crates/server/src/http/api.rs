@@ -139,7 +139,7 @@ impl Hall {
 
     /// Finds out who asks, and counts the request.
     pub fn who(&self, ask: &Ask, root: &Root) -> Result<Who, Refusal> {
-        let now = root.served.service.store_time()?;
+        let now = root.served.service.recent_time()?;
         let client = self.names.client(ask.peer, &ask.headers);
         match Who::of(&ask.headers, ask.peer, &self.keys(root), now) {
             Ok(who) => self.rates.check(&who.counted_as(&client)).map(|()| who),
@@ -217,8 +217,13 @@ impl Call<'_> {
         }
         // A task has a version of its own; everything else is as old as the log.
         let of_version = row.name == "task.show";
-        let head = service.call::<op::LogHead>(&self.caller, Nothing {})?.seq;
-        let tag = format!("\"{head}\"");
+        let tag = match of_version {
+            true => String::new(),
+            false => {
+                let head = service.call::<op::LogHead>(&self.caller, Nothing {})?.seq;
+                format!("\"{head}\"")
+            }
+        };
         if !of_version && self.seen.as_deref() == Some(&tag) {
             return Ok(not_modified(&tag));
         }

@@ -36,6 +36,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -123,11 +124,11 @@ impl Door {
     }
 
     /// Returns the tools of a caller: whoever looks after an objective has others than whoever works.
-    fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<rmcp::model::Tool> {
-        let caller = self.caller(context).ok().map(|(caller, _)| caller);
-        match caller.filter(|caller| self.served.in_run && focused::leads(caller)) {
-            Some(_) => focused::tools(),
-            None => tools::all().to_vec(),
+    fn tools(&self, context: &RequestContext<RoleServer>) -> Cow<'static, [rmcp::model::Tool]> {
+        let leads = || self.caller(context).is_ok_and(|(caller, _)| focused::leads(&caller));
+        match self.served.in_run && leads() {
+            true => Cow::Owned(focused::tools()),
+            false => Cow::Borrowed(tools::all()),
         }
     }
 
@@ -274,7 +275,7 @@ impl ServerHandler for Door {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools(&context)))
+        Ok(ListToolsResult::with_all_items(self.tools(&context).into_owned()))
     }
 
     async fn call_tool(
