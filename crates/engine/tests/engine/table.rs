@@ -239,7 +239,6 @@ fn samples() -> BTreeMap<&'static str, Value> {
         ("directive.toggle", json!({"id": "I1"})),
         ("run.stop", json!({"id": "R1"})),
         ("run.pause", json!({"id": "R1"})),
-        ("run.resume", json!({"id": "R1"})),
         ("budget.set", json!({"scope": "repo", "usd": 5.0})),
         ("budget.clear", json!({"scope": "repo"})),
         ("directive.delete", json!({"id": "I1"})),
