@@ -216,11 +216,14 @@ fn refused() -> Value {
     let text = json!({"type": "string"});
     json!({
         "type": "object",
-        "required": ["type", "title", "status", "code", "detail", "hint", "details"],
+        "required": ["type", "title", "status", "code", "detail", "hint", "details", "links"],
         "properties": {
             "type": text, "title": text, "status": {"type": "integer"},
             "code": text, "detail": text, "hint": text, "details": {"type": "object"},
             "next": {"type": "array", "description": "The hint in pieces, for callers that word it themselves."},
+            "links": {"type": "array", "description": "The requests that the hint names, with the operation as their relation.",
+                "items": {"type": "object", "required": ["rel", "method", "href", "body"],
+                    "properties": {"rel": text, "method": text, "href": text, "body": {"type": "object"}}}},
         },
     })
 }

@@ -235,8 +235,8 @@ table! {
     RunSteer "run.steer" Write Note LOCAL, SteerRun => RunAnswer, "Say something to the agent of a run while it works";
     RunDiff "run.diff" Read none LOCAL, ById => RunDiffAnswer, "Show what a run changed, as a diff against the commit that it began with";
     WorkspaceList "workspace.list" Read none LOCAL, Nothing => SpacesAnswer, "List the work trees that runs have on this host";
-    WorkspaceRemove "workspace.remove" Read none LOCAL, RemoveSpace => SpacesAnswer, "Remove the work tree of a run; its commits and uncommitted files are kept under refs/comity/run/";
-    WorkspaceGc "workspace.gc" Read none LOCAL, CollectSpaces => SpacesAnswer, "Remove the work trees of finished tasks";
+    WorkspaceRemove "workspace.remove" Write Dispatch LOCAL, RemoveSpace => SpacesAnswer, "Remove the work tree of a run; its commits and uncommitted files are kept under refs/comity/run/";
+    WorkspaceGc "workspace.gc" Write Dispatch LOCAL, CollectSpaces => SpacesAnswer, "Remove the work trees of finished tasks";
     Workers "workers" Read none PEOPLE, Nothing => WorkersAnswer, "List the workers on all hosts, and the runs that they have";
     Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
     ObjectiveDispatch "objective.dispatch" Write Dispatch PEOPLE, DispatchPiece => PieceAnswer, "Send an agent out for a piece of the objective that you look after";

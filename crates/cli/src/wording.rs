@@ -20,6 +20,9 @@ const BY_PLACE_OF: [(&str, &str); 9] = [
     ("why", "of"),
 ];
 
+/// Options that a variable of the environment gives, too. Whoever leaves the option out has to leave the variable out as well.
+const VARIABLES: [(&str, &str); 2] = [("as", "COMITY_AGENT"), ("fence", "COMITY_FENCE")];
+
 fn is_by_place(operation: &str, argument: &str) -> bool {
     BY_PLACE.contains(&argument) || BY_PLACE_OF.contains(&(operation, argument))
 }
@@ -48,7 +51,10 @@ impl Wording for CommandLine {
         match &argument.given {
             Given::Value(value) => format!("--{name} {}", for_a_shell(value)),
             Given::Placeholder(kind) => format!("--{name} {kind}"),
-            Given::Nothing => format!("--{name}"),
+            Given::Nothing => match VARIABLES.iter().find(|(option, _)| *option == name) {
+                Some((_, variable)) => format!("--{name} and {variable}"),
+                None => format!("--{name}"),
+            },
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum DirectiveDuration {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// Never.
+    /// It counts until somebody removes it.
     #[default]
     Never,
     /// So long after now, by the clock of the store.

@@ -53,7 +53,7 @@ codes! {
     /// A path or pattern overlaps a live lease of another owner.
     LeaseHeld => "lease-held", 3, 409, say("take another task, wait with ").ask("wait", "DUR").say(", or ask the holder");
     /// The fence does not belong to a live grant.
-    StaleFence => "stale-fence", 3, 409, say("that grant has ended: leave ").mention("fence").say(" and COMITY_FENCE out, or claim again and use the new fence");
+    StaleFence => "stale-fence", 3, 409, say("that grant has ended: leave ").mention("fence").say(" out, or claim again and use the new fence");
     /// Somebody else holds the task, lease or review.
     NotHolder => "not-holder", 3, 409, "only the holder or a person may do this";
     /// The task cannot go from its status to this one.
@@ -110,22 +110,22 @@ codes! {
     EvidenceMissing => "evidence-missing", 3, 409, "name for each criterion a run, a pull request, a gate that passed or a merged commit";
     /// A run that was waited for did not succeed.
     RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
-    /// The agent's client has nothing to show its vendor who pays.
-    NoCredentials => "no-credentials", 3, 409, "set the variable that the client wants, or name another in the agent's env_pass";
-    /// This host cannot shut an agent in as the settings demand.
-    SandboxUnavailable => "sandbox-unavailable", 3, 409, "install bubblewrap, or ask for less in the settings";
-    /// The agent would not know what to do.
+    /// The agent's client has no credentials for its vendor.
+    NoCredentials => "no-credentials", 3, 409, "set the variable from which the client reads its key, or name another variable in the agent's env_pass";
+    /// This host does not have the sandbox that the settings demand.
+    SandboxUnavailable => "sandbox-unavailable", 3, 409, "install bubblewrap, or set a weaker sandbox";
+    /// The prompt does not say enough for the agent to work.
     PromptIncomplete => "prompt-incomplete", 3, 409, "say what is missing in the task, or in the prompt";
     /// A budget in dollars applies, and nobody knows the price of the model.
     UnpricedModel => "unpriced-model", 3, 409, "set the price of the model in the settings, or allow models without one";
     /// A run does not fit into a budget.
     BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
     /// Another process has the seat.
-    SeatHeld => "seat-held", 3, 409, "wait until its holder leaves; a holder that is not heard of loses the seat by itself";
+    SeatHeld => "seat-held", 3, 409, "wait until the holder ends; a holder that gives no sign of life loses the seat by itself";
     /// The plan of the task is not in its branch yet.
     DesignOpen => "design-open", 3, 409, say("let the architect end the plan; a person starts without one with ").mention("skip-design").say(" and ").ask("reason", "TEXT");
     /// The design of the task was turned down too often.
-    GateCycles => "gate-cycles", 3, 409, "end the run: a person decides how the task goes on";
+    GateCycles => "gate-cycles", 3, 409, "end the run; a person decides how the task goes on";
     /// The task was tried too often, and a question about it is open.
     LoopGuard => "loop-guard", 3, 409, say("answer it with ").quote(op("decision.answer").ask("id", "ID"));
     /// comity could not look at the repository, and the rule needs that.
@@ -140,7 +140,7 @@ codes! {
     Untrusted => "untrusted", 3, 409, say("look at the value; if you know it, run (a person, not an agent) ").quote(op("trust"));
     /// The caller has not said who it is, or cannot prove it.
     Unauthenticated => "unauthenticated", 3, 401, "send a token in the header Authorization, after the word Bearer, or open a new link";
-    /// The token does not reach so far.
+    /// The token does not allow this.
     Scope => "scope", 3, 403, "use a token that is not narrowed, or ask a person for one";
     /// The store cannot be reached, or it was busy for too long.
     StoreUnavailable => "store-unavailable", 5, 503, say("see ").quote(op("doctor")).say("; another process may hold the store");
@@ -155,7 +155,7 @@ codes! {
     /// The store's file is on a network file system.
     NetworkFileSystem => "network-file-system", 5, 503, say("put the store on a local disk with ").ask("store", "sqlite:PATH").say(", or use PostgreSQL");
     /// Another process keeps this store and GitHub in step.
-    SyncBusy => "sync-busy", 3, 409, "wait until it is through, or end it";
+    SyncBusy => "sync-busy", 3, 409, "wait until it has finished, or end it";
     /// Another engine has the issue.
     ClaimedElsewhere => "claimed-elsewhere", 3, 409, "take another task, or wait until the other engine gives it back";
     /// GitHub does not answer, or asks to wait.

@@ -18,10 +18,11 @@ use crate::redact::RedactOptions;
 use crate::still::Quiet;
 use crate::writer::{Done, Writer};
 use comity_api::{At, HeadAnswer};
-use comity_core::command::Request;
-use comity_core::decide::decide;
+use comity_core::command::{Command, Request};
+use comity_core::decide::{decide, permit};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::role::Verb;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use comity_core::via::Via;
@@ -197,6 +198,16 @@ impl Service {
         self.read_stored(|tx| {
             let mut facts = open_facts(tx, policy, 0)?;
             settle(tx, &mut facts, |facts| decide(facts, &request, policy).map(drop))
+        })
+    }
+
+    /// Asks the rules whether a caller may use a verb at all. An operation of many steps asks before its first one.
+    pub fn may(&self, caller: &Caller, verb: Verb) -> Result<(), Refusal> {
+        let request = caller.request(Command::Heartbeat);
+        let policy = &self.shared.settings.policy;
+        self.read_stored(|tx| {
+            let mut facts = open_facts(tx, policy, 0)?;
+            settle(tx, &mut facts, |facts| permit(facts, &request, policy, verb))
         })
     }
 

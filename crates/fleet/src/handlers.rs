@@ -11,6 +11,7 @@ use comity_api::{
 };
 use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::role::Verb;
 use comity_core::run::RunState;
 use comity_core::time::Millis;
 use comity_engine::{Answered, Caller, Far, Service, Whereabouts};
@@ -113,6 +114,7 @@ comity_engine::handlers_of! { Fleet, register {
     RunSteer(fleet, caller, input) => fleet.steers(caller, input);
     RunDiff(fleet, caller, input) => fleet.differs(caller, input);
     MergeProbe(fleet, caller, input) => {
+        fleet.service.may(caller, Verb::Work)?;
         let probes = Prober::default().probe(&fleet.context, &fleet.service, caller);
         probes.map(|probes| ProbesAnswer { probes })
     };
@@ -121,6 +123,7 @@ comity_engine::handlers_of! { Fleet, register {
         workspaces.map(|workspaces| SpacesAnswer { workspaces })
     };
     WorkspaceRemove(fleet, caller, input) => {
+        fleet.service.may(caller, Verb::Dispatch)?;
         let gone = spaces::remove(&fleet.context, &fleet.service, caller, &input.name);
         gone.map(|gone| SpacesAnswer { workspaces: vec![gone] })
     };
@@ -166,6 +169,7 @@ impl Fleet {
     }
 
     fn collects(&self, caller: &Caller, input: &CollectSpaces) -> Result<SpacesAnswer, Refusal> {
+        self.service.may(caller, Verb::Dispatch)?;
         let older = input.older_than.unwrap_or(SPACE_LIFE);
         let gone = spaces::collect(&self.context, &self.service, caller, older, now())?;
         Ok(SpacesAnswer { workspaces: gone })

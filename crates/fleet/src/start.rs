@@ -13,6 +13,7 @@ use crate::workspace::base_commit;
 use comity_api::{AgentDefinition, ById, ListMemories, RunAnswer, StartRun, op};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
+use comity_core::hint::say;
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage, Tokens};
@@ -283,10 +284,12 @@ pub(crate) fn driver(context: &Context, named: Option<&String>) -> Result<Driver
     let all = context.config.drivers()?;
     let names = || all.iter().map(|driver| driver.name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(name) = named else {
-        return Err(Refusal::new(Code::UnknownName, "no driver is named for the agent").hint(format!(
-            "name one with --driver, or set [fleet] driver in .comity/config.toml (drivers there: {})",
-            names()
-        )));
+        return Err(Refusal::new(Code::UnknownName, "no driver is named for the agent").hint(
+            say("name one with ").mention("driver").say(format!(
+                ", or set [fleet] driver in .comity/config.toml (drivers there: {})",
+                names()
+            )),
+        ));
     };
     all.iter().find(|driver| driver.name == *name).cloned().ok_or_else(|| {
         Refusal::new(Code::UnknownName, format!("there is no driver {name:?}")).hint(format!(

@@ -356,7 +356,7 @@ fn person_refused(id: &AgentId, client: &Client, machine: &Machine) -> Refusal {
         "{id} cannot act here: {variable} is set, so comity takes you for the agent {agent}"
     );
     Refusal::new(Code::HumanOnly, text)
-        .hint(format!("to act as {agent}, leave out --as and COMITY_AGENT; or ask a person"))
+        .hint(say(format!("to act as {agent}, leave out ")).mention("as").say("; or ask a person"))
         .detail("marker", variable)
         .detail("taken_for", agent)
 }

@@ -180,10 +180,10 @@ pub enum BudgetCommand {
     Set {
         /// What the budget is for
         scope: String,
-        /// The most US dollars
+        /// Spend at most this many US dollars
         #[arg(long, value_name = "N", value_parser = dollars, required_unless_present = "runs")]
         usd: Option<Usd>,
-        /// The most runs
+        /// Start at most this many runs
         #[arg(long, value_name = "N")]
         runs: Option<u64>,
         /// How long spending is added up: total, day or month (UTC)

@@ -15,7 +15,7 @@ fn evidence(given: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What whoever looks after an objective does.
+/// What the agent that looks after an objective can do.
 #[derive(Debug, Subcommand)]
 pub enum ObjectiveCommand {
     #[command(about = help::<op::ObjectiveDispatch>(),

@@ -359,7 +359,7 @@ fn work_belongs_on_the_branch_that_the_project_names() {
     assert_eq!(refused_with(&sandbox, &[]), wrong);
     let (error, _) = sandbox.comity().by("ada").args(&["guard", "check"]).refusal();
     assert_eq!(error["details"]["violations"][0]["constraint"], "branch");
-    assert!(error["hint"].as_str().unwrap().contains("git switch"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("check that branch out"), "{error}");
     let named = refused_with(&sandbox, &["--branch", "feat/issue-T1", "--commit", "HEAD"]);
     assert!(named[0].1.contains("git does not find the work on"), "{named:?}");
     let push = |branch: &str| {

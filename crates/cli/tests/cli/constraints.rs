@@ -260,7 +260,7 @@ fn the_refusal_names_the_files_and_says_how_to_go_on() {
     sandbox.write("a.rs", "1");
     sandbox.commit(&sandbox.root, "Not allowed");
     let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
-    let way = format!("`git reset --soft {}`", &base[..10]);
+    let way = format!("reset the branch softly to {}", &base[..10]);
     assert!(done.stderr.contains(&way), "{}", done.stderr);
     sandbox.git(&sandbox.root, &["reset", "--quiet", "--soft", &base[..10]]);
     accepted(&sandbox);

@@ -50,6 +50,7 @@ mod neo;
 mod neo_export;
 mod neo_files;
 mod neo_words;
+mod observers;
 mod old_stores;
 mod patterns;
 mod people;

@@ -375,7 +375,7 @@ fn typed_refusals(sandbox: &Sandbox, agent: &str) -> [Refusal; 2] {
     typed_refusals_at(sandbox, &sandbox.root, agent)
 }
 
-fn typed_refusals_at(sandbox: &Sandbox, dir: &Path, agent: &str) -> [Refusal; 2] {
+fn typed_context(sandbox: &Sandbox, agent: &str, dir: &Path) -> Context {
     let (cwd, login) = (dir.to_owned(), "tester".to_owned());
     let machine = Machine { cwd, login, ..Machine::default() };
     let (actor, store) = (Some(agent.to_owned()), Some(store_of(sandbox)));
@@ -387,6 +387,11 @@ fn typed_refusals_at(sandbox: &Sandbox, dir: &Path, agent: &str) -> [Refusal; 2]
         head_counts: true,
         is_comitys: Box::new(|_, _| false),
     }));
+    context
+}
+
+fn typed_refusals_at(sandbox: &Sandbox, dir: &Path, agent: &str) -> [Refusal; 2] {
+    let context = typed_context(sandbox, agent, dir);
     let service = context.service(Access::Write).unwrap();
     let submission = Submission { id: "T1".to_owned(), ..Submission::default() };
     let by_type = service.call::<op::TaskSubmit>(&context.caller(), submission).unwrap_err();
@@ -466,6 +471,63 @@ fn one_submission_gets_the_same_verdict_at_every_door() {
         let heard = rpc.fails("transition_task", &wish);
         assert!(heard.contains(said), "{said}: {heard}");
         rpc.end();
+    }
+}
+
+/// Hands T1 in at one door.
+type Door = fn(&Sandbox);
+
+const DOORS: [(&str, Door); 6] = [
+    ("the command line", |sandbox| {
+        let answer = by(sandbox, "ada", &["task", "submit", "T1"]);
+        assert_eq!(answer["undeclared"], json!(["b"]));
+    }),
+    ("a transition", |sandbox| drop(by(sandbox, "ada", &["task", "transition", "T1", "review"]))),
+    ("JSON-RPC", |sandbox| {
+        let mut rpc = Rpc::start(&sandbox.root, "ada");
+        rpc.ok("transition_task", &json!({"id": "T1", "new_status": "review"}));
+        rpc.end();
+    }),
+    ("the typed call", |sandbox| {
+        let context = typed_context(sandbox, "ada", &sandbox.root);
+        let service = context.service(Access::Write).unwrap();
+        let submission = Submission { id: "T1".to_owned(), ..Submission::default() };
+        service.call::<op::TaskSubmit>(&context.caller(), submission).unwrap();
+    }),
+    ("MCP", |sandbox| {
+        let commit = git(sandbox, &["rev-parse", "HEAD"]);
+        let args = ["--as", "ada", "mcp", "--client", "codex"];
+        let mut client = Client::start(sandbox, &args, &[], "t");
+        let work =
+            json!({"task": "T1", "outcome": "completed", "summary": "done", "commit": commit});
+        client.ok("submit_work", &work);
+    }),
+    ("HTTP", |sandbox| {
+        let commit = git(sandbox, &["rev-parse", "HEAD"]);
+        let server = Server::start(sandbox, &[]);
+        let headers = token(sandbox, "ada", &[]);
+        let body = json!({"commit": commit});
+        let heard = server.send("POST", "/api/v1/tasks/T1/submit", &headers, Some(&body));
+        assert_eq!(heard.status, 200, "{}", heard.body);
+    }),
+];
+
+#[test]
+fn rule_2_9_every_door_accepts_the_same_work_and_notices_the_same_undeclared_files() {
+    for (name, hand_in) in DOORS {
+        let sandbox = Sandbox::new();
+        create(&sandbox, "T1", &["--file", "a", "--max-files", "2"]);
+        by(&sandbox, "ada", &["task", "start", "T1"]);
+        let commit = commit(&sandbox, "Work", &["a", "b"]);
+        hand_in(&sandbox);
+        let task = person(&sandbox, &["task", "show", "T1"])["task"].clone();
+        assert_eq!(
+            (&task["status"], &task["commit"]),
+            (&json!("review"), &json!(commit)),
+            "{name}"
+        );
+        let events = person(&sandbox, &["event", "list", "--type", "review_requested"]);
+        assert_eq!(events["events"][0]["undeclared"], json!(["b"]), "{name}: {events}");
     }
 }
 

@@ -312,14 +312,16 @@ fn way_out(task: &Task, work: &WorkSeen, violations: &[Violation]) -> String {
         return "list exactly the files that the work changes, then submit it again".to_owned();
     }
     if only(violations, "branch") {
-        return "switch to that branch (`git switch -c` creates it), then submit the work again"
+        return "check that branch out (create it if it does not exist), then submit the work again"
             .to_owned();
     }
     let mut hints = Vec::new();
     if has("no_git_commit") {
         let head = task.claim.as_ref().and_then(|claim| claim.head.as_ref()).unwrap_or(&work.base);
         let short: String = head.chars().take(10).collect();
-        hints.push(format!("`git reset --soft {short}` removes the commits and keeps the files"));
+        hints.push(format!(
+            "reset the branch softly to {short}, which takes the commits back and keeps the files"
+        ));
     }
     if has("no_new_deps") {
         hints.push(format!("a critic or a person may waive the gate {DEPS_GATE}, with a reason"));

@@ -76,7 +76,7 @@ use crate::observed::SharedWith;
 use crate::policy::Policy;
 use crate::post::PostId;
 use crate::refusal::{Code, Refusal};
-use crate::role::Role;
+use crate::role::{Role, Verb};
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::Task;
@@ -204,19 +204,18 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
     let policy = policy.checked_by(&request.observed);
-    let mut rule = Rule {
-        facts,
-        request,
-        policy: &policy,
-        events: Vec::new(),
-        roles: Vec::new(),
-        owner: None,
-        since: None,
-        listed: None,
-    };
+    let mut rule = Rule::new(facts, request, &policy);
     rule.meet_actor()?;
     let answer = rule.dispatch(&request.command)?;
     Ok(Outcome { events: rule.events, answer })
+}
+
+/// Decides whether the caller of a request may use a verb at all, whatever it is about. An operation of many steps asks before
+/// its first one.
+pub fn permit(facts: &Facts, request: &Request, policy: &Policy, verb: Verb) -> Ruling<()> {
+    let mut rule = Rule::new(facts, request, policy);
+    rule.meet_actor()?;
+    rule.require(verb)
 }
 
 /// Why a task is where it was before.
@@ -238,6 +237,19 @@ struct Rule<'a> {
 }
 
 impl<'a> Rule<'a> {
+    fn new(facts: &'a Facts, request: &'a Request, policy: &'a Policy) -> Rule<'a> {
+        Rule {
+            facts,
+            request,
+            policy,
+            events: Vec::new(),
+            roles: Vec::new(),
+            owner: None,
+            since: None,
+            listed: None,
+        }
+    }
+
     #[expect(clippy::too_many_lines, reason = "one arm a command, and no arm with a rule in it")]
     fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
         match command {

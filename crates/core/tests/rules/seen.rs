@@ -75,7 +75,7 @@ fn rule_3_6_a_task_that_must_not_commit_is_refused_its_commits() {
     let expected = ["T1 forbids commits, but there is 0123456789: Not allowed"];
     assert_eq!(violations(&refusal), expected);
     let hint = refusal.next_step().to_string();
-    assert!(hint.starts_with("`git reset --soft b45e`"), "{hint}");
+    assert!(hint.starts_with("reset the branch softly to b45e,"), "{hint}");
     let mut w = held_to(Constraints::default());
     w.by(IMPL).submits_seeing(|work| work.commits = vec![commit]).accepted();
 }

@@ -53,7 +53,7 @@ pub(super) enum Length {
 /// What may stand before the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// Anything.
+    /// Any character may stand there.
     Open,
     /// No letter and no digit.
     Loose,

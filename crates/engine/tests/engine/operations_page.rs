@@ -1,7 +1,7 @@
 //! `docs/reference/operations.md` is the table of operations with its schemas. `COMITY_BLESS=1` rewrites it.
 
 use comity_api::{Door, Kind, Row, TABLE};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -167,26 +167,37 @@ fn page() -> String {
     out
 }
 
-#[test]
-fn the_page_of_operations_is_the_table_of_the_code() {
-    let page = page();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/operations.md");
+/// Compares a recorded file of the reference with what the code says, or writes it.
+fn is_recorded(name: &str, wanted: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     if std::env::var_os("COMITY_BLESS").is_some() {
-        std::fs::write(&file, &page).unwrap();
+        std::fs::write(&file, wanted).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == page, "run COMITY_BLESS=1 cargo test -p comity-engine operations_page");
+    assert!(written == wanted, "run COMITY_BLESS=1 cargo test -p comity-engine operations_page");
+}
+
+#[test]
+fn the_page_of_operations_is_the_table_of_the_code() {
+    is_recorded("operations.md", &page());
 }
 
 #[test]
 fn operations_page_of_http_is_the_document_that_the_server_has() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
-    let wanted = format!("{:#}\n", comity_api::openapi());
-    if std::env::var_os("COMITY_BLESS").is_some() {
-        std::fs::write(&path, &wanted).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == wanted, "run COMITY_BLESS=1 cargo test -p comity-engine operations_page");
+    is_recorded("openapi.json", &format!("{:#}\n", comity_api::openapi()));
+}
+
+/// The document of HTTP has the schemas of all other operations.
+#[test]
+fn operations_page_of_schemas_has_every_operation_that_http_does_not_have() {
+    let in_document = |row: &&Row| row.doors.contains(&Door::Http) && row.kind != Kind::Stream;
+    let schemas = TABLE.iter().filter(|row| !in_document(row)).map(|row| {
+        let both = json!({"input": (row.input)().to_value(), "output": (row.output)().to_value()});
+        (row.name.to_owned(), both)
+    });
+    let schemas: Map<String, Value> = schemas.collect();
+    assert!(schemas.contains_key("task.land") && !schemas.contains_key("task.show"));
+    is_recorded("schemas.json", &format!("{:#}\n", Value::Object(schemas)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::support::{World, caller, claim, request, start, submit};
 use comity_api::{Kind, Row, TABLE};
 use comity_core::command::{Command, NewRun, TaskVerb};
+use comity_core::observed::{Observed, RunReport};
 use comity_core::refusal::Code;
 use comity_core::role::{Role, Verb};
 use comity_core::run::Stage;
@@ -29,7 +30,7 @@ fn help_is_one_imperative_sentence_without_a_full_stop() {
 }
 
 /// Fields that a door observes. A caller that could say them could claim what nobody has seen.
-const OBSERVED: [&str; 26] = [
+const OBSERVED: [&str; 38] = [
     "observed",
     "claim",
     "work",
@@ -56,7 +57,52 @@ const OBSERVED: [&str; 26] = [
     "host",
     "workspace",
     "actor",
+    "rules",
+    "outside",
+    "check",
+    "dead",
+    "as_submitted",
+    "is_other_command",
+    "is_ambiguous",
+    "exit_code",
+    "config_hash",
+    "duration_ms",
+    "output_tail",
+    "terminal",
 ];
+
+/// Every field of what a door saw is in the list above, or is named here with the reason why callers may say the same word.
+#[test]
+fn what_a_door_observes_is_a_closed_list() {
+    let Observed {
+        claim: _,
+        work: _,
+        merge: _,
+        lease: _, // a lease that a caller names by its id
+        unseen: _,
+        run: _,   // a run that a caller names by its id
+        gates: _, // the gates that a task requires
+        rules: _,
+        outside: _,
+        check: _,
+        plan: _, // a plan of tasks, in words
+        dead: _,
+        steps: _, // the steps of one command
+    } = Observed::default();
+    let RunReport {
+        exit_code: _,
+        duration_ms: _,
+        command: _, // the command that an agent is started with
+        config_hash: _,
+        output_tail: _,
+    } = RunReport {
+        exit_code: 0,
+        duration_ms: 0,
+        command: String::new(),
+        config_hash: String::new(),
+        output_tail: String::new(),
+    };
+}
 
 fn properties(schema: &Value, path: &str, out: &mut Vec<(String, String)>) {
     match schema {

@@ -13,6 +13,7 @@ use comity_core::command::{Command, MergeStep};
 use comity_core::merging::Tried as Outcome;
 use comity_core::merging::{BatchId, Ejection, Follows, Train};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::role::Verb;
 use comity_engine::{Answered, Caller};
 use comity_project::merging::MergeSettings;
 use comity_project::store::Access;
@@ -32,6 +33,7 @@ impl Runner {
         let merging = settings.config.merging()?;
         merge::check_version(merging.strategy)?;
         let service = runner.context.service(Access::Write)?;
+        service.may(caller, Verb::MergeQueue)?;
         let _turn = runner.turn()?;
         let engine = Engine {
             runner: &runner,

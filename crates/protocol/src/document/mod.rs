@@ -98,7 +98,7 @@ impl Numeral {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Nothing.
+    /// No value.
     Null,
     Bool(bool),
     Number(Numeral),

@@ -75,15 +75,18 @@ pub fn problem(refusal: &Refusal) -> Response {
 }
 
 pub fn problem_with(status: StatusCode, refusal: &Refusal) -> Response {
+    let next = refusal.next_step();
+    let links: Vec<Value> = next.calls().filter_map(link).collect();
     let body = json!({
         "type": "about:blank",
         "title": status.canonical_reason().unwrap_or("Refused"),
         "status": status.as_u16(),
         "code": refusal.code.as_str(),
         "detail": refusal.message,
-        "hint": refusal.next_step().worded(&Requests),
+        "hint": next.worded(&Requests),
         "details": refusal.details,
-        "next": refusal.next_step(),
+        "next": next,
+        "links": links,
     });
     let mut response = with_body(status, "application/problem+json", body.to_string());
     private(&mut response);
@@ -118,23 +121,32 @@ pub fn no_such_address(path: &str) -> Response {
 /// Next steps as requests: what a program sends.
 pub struct Requests;
 
+/// A call as a request: the method, the address and the fields of the body. None where HTTP has no such operation.
+fn request(call: &Call) -> Option<(&'static str, String, Map<String, Value>)> {
+    let routes = comity_api::routes();
+    let id = call.arguments.iter().find(|argument| argument.name == "id");
+    let of_row = |route: &&comity_api::Route| route.row.name == call.operation;
+    let named = |route: &&comity_api::Route| route.path.contains("{id}") == id.is_some();
+    let found = routes.iter().filter(of_row).find(named).or_else(|| routes.iter().find(of_row));
+    let route = found?;
+    let path = route.path.replace("{id}", &id.map(text).unwrap_or_default());
+    let in_path = route.path.contains("{id}");
+    let rest = call.arguments.iter().filter(|argument| argument.name != "id" || !in_path);
+    let body = rest.map(|argument| (argument.name.to_string(), json!(text(argument))));
+    Some((route.method.as_str(), format!("/api/v1/{path}"), body.collect()))
+}
+
+/// A call as a link: the operation is its relation. Fields that the caller fills in stand in the body by their kind.
+fn link(call: &Call) -> Option<Value> {
+    let (method, href, body) = request(call)?;
+    Some(json!({"rel": call.operation, "method": method, "href": href, "body": body}))
+}
+
 impl Wording for Requests {
     fn call(&self, call: &Call) -> String {
-        let routes = comity_api::routes();
-        let id = call.arguments.iter().find(|argument| argument.name == "id");
-        let of_row = |route: &&comity_api::Route| route.row.name == call.operation;
-        let named = |route: &&comity_api::Route| route.path.contains("{id}") == id.is_some();
-        let found = routes.iter().filter(of_row).find(named).or_else(|| routes.iter().find(of_row));
-        let Some(route) = found else { return Plain.call(call) };
-        let path = route.path.replace("{id}", &id.map(text).unwrap_or_default());
-        let mut body = Map::new();
-        let in_path = route.path.contains("{id}");
-        let rest = call.arguments.iter().filter(|argument| argument.name != "id" || !in_path);
-        for argument in rest {
-            body.insert(argument.name.to_string(), json!(text(argument)));
-        }
+        let Some((method, address, body)) = request(call) else { return Plain.call(call) };
         let body = if body.is_empty() { String::new() } else { format!(" {}", json!(body)) };
-        format!("{} /api/v1/{path}{body}", route.method.as_str())
+        format!("{method} {address}{body}")
     }
 
     fn argument(&self, argument: &Argument) -> String {
@@ -147,5 +159,26 @@ fn text(argument: &Argument) -> String {
         Given::Value(text) => text.clone(),
         Given::Placeholder(kind) => kind.to_string(),
         Given::Nothing => "true".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comity_core::hint::{op, say};
+
+    #[test]
+    fn a_next_step_over_http_is_a_link_whose_relation_is_the_operation() {
+        let approve = op("task.approve").id("T1").arg("reason", "read it");
+        let (link, hint) = (link(&approve), Requests.call(&approve));
+        let wanted = json!({"rel": "task.approve", "method": "POST", "href": "/api/v1/tasks/T1/approve",
+            "body": {"reason": "read it"}});
+        assert_eq!(link, Some(wanted));
+        assert_eq!(hint, r#"POST /api/v1/tasks/T1/approve {"reason":"read it"}"#);
+        let hint = say("see ").call(op("task.list")).say(", or ").call(op("doctor"));
+        let links: Vec<Value> = hint.calls().filter_map(super::link).collect();
+        let list =
+            json!({"rel": "task.list", "method": "GET", "href": "/api/v1/tasks", "body": {}});
+        assert_eq!(links, [list], "what HTTP cannot do is no link");
     }
 }
