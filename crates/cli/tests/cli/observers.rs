@@ -6,16 +6,15 @@ use comity_core::role::Role;
 use std::collections::BTreeSet;
 
 /// An operation with a command line that gets as far as the rule. The operations of GitHub are tried with a GitHub.
-const CALLS: [(&str, &[&str]); 9] = [
+const CALLS: [(&str, &[&str]); 8] = [
     ("task.land", &["task", "land", "T1"]),
     ("gate.run", &["gate", "run", "T1", "test"]),
     ("run", &["run", "developer", "--task", "T2", "--driver", "own"]),
     ("merge.probe", &["merge", "probe"]),
     ("merge.run", &["merge", "run"]),
-    ("release", &["release", "v1.0.0", "main"]),
+    ("release", &["release", "v1.0.0"]),
     ("workspace.remove", &["workspace", "remove", "R1"]),
     ("workspace.gc", &["workspace", "gc"]),
-    ("run.stop", &["run", "stop", "R1"]),
 ];
 
 #[test]
@@ -26,6 +25,8 @@ fn rule_1_an_operation_of_many_steps_is_refused_before_its_first_one() {
     });
     let mut left: BTreeSet<&str> = here.map(|row| row.name).collect();
     left.retain(|name| !name.starts_with("github."));
+    // They do what follows from the log and the clock alone, whoever asks.
+    left.retain(|name| !["log.rebuild", "watchdog"].contains(name));
     let config = "[gate.test]\ncommand = 'true'\n[drivers.own]\ncommand = ['true']\n";
     let sandbox = project(config);
     approved(&sandbox, "T1", &[("one", "1\n")]);
