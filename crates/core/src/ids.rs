@@ -145,6 +145,10 @@ const ELSEWHERE: &str = "import:";
 const IN_A_FILE: &str = "file:";
 /// Who applies what has expired.
 const WATCHDOG: &str = "watchdog";
+/// Who sits in the supervisor's seat for comity.
+pub const SUPERVISOR: &str = "supervisor";
+/// What the identities of workers begin with: the name of a host follows.
+pub const WORKER: &str = "worker:";
 /// Who records what GitHub says.
 const GITHUB: &str = "github";
 
@@ -175,13 +179,17 @@ impl AgentId {
 
     /// Refuses the identities that comity itself writes into the log: nobody acts under them, and nobody gets them.
     pub fn not_reserved(&self) -> Result<(), Refusal> {
-        let is_reserved = [WATCHDOG, GITHUB].contains(&&*self.0)
-            || [ELSEWHERE, IN_A_FILE].iter().any(|start| self.0.starts_with(start));
+        let starts = [ELSEWHERE, IN_A_FILE, WORKER];
+        let is_reserved = [WATCHDOG, GITHUB, SUPERVISOR].contains(&&*self.0)
+            || starts.iter().any(|start| self.0.starts_with(start));
         if !is_reserved {
             return Ok(());
         }
         Err(Refusal::input(format!("the agent id {self} is reserved for comity itself"))
-            .hint(format!("choose an id that is neither {WATCHDOG} nor {GITHUB} and does not begin with {ELSEWHERE} or {IN_A_FILE}")))
+            .hint(format!(
+                "choose an id that is not {WATCHDOG}, {GITHUB} or {SUPERVISOR}, and does not begin with {}",
+                starts.join(", ")
+            )))
     }
 
     pub fn is_person(&self) -> bool {

@@ -8,6 +8,8 @@ pub const WORKERS_MAX: usize = 200;
 pub const TITLE_CHARS_MAX: usize = 500;
 /// Longest free text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Longest prompt of a run, in bytes.
+pub const PROMPT_BYTES_MAX: usize = 100 * 1024;
 /// Longest text of another system that a task is made of, in bytes: what GitHub takes as the body of an issue.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// Longest short text (a label, a gate's name, a skill), in bytes.

@@ -1,5 +1,6 @@
 //! Roles, verbs, and the one table that says which role may do what. Whatever is not in it is refused.
 
+use crate::ids::{AgentId, SUPERVISOR, WORKER};
 use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use std::fmt;
@@ -20,6 +21,16 @@ word_enum! {
         Watchdog => "watchdog",
         /// Reads, asks, creates tasks.
         Observer => "observer" | "scout",
+    }
+}
+
+impl Role {
+    /// Returns the roles of what comity itself starts: its supervisor, and workers. Nobody else has their names.
+    pub fn of_helper(id: &AgentId) -> Option<&'static [Role]> {
+        match id.as_str() {
+            SUPERVISOR => Some(&[Role::Planner, Role::Critic, Role::Integrator, Role::Watchdog]),
+            name => name.starts_with(WORKER).then_some(&[Role::Watchdog]),
+        }
     }
 }
 

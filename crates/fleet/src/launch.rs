@@ -1,7 +1,7 @@
 //! How the client of each driver is started: its words, its variables and the files that it reads.
 
 use crate::keeper::Job;
-use crate::place::{RunPlace, failed};
+use crate::place::{RunPlace, failed, write_private};
 use comity_api::AgentDefinition;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::RunView;
@@ -156,7 +156,7 @@ impl Setting<'_> {
 
     fn write(&self, name: &str, text: &str) -> Result<String, Refusal> {
         let path = self.place.client().join(name);
-        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        write_private(&path, text.as_bytes()).map_err(|error| failed(&path, &error))?;
         Ok(shown(&path))
     }
 

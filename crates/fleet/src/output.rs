@@ -1,5 +1,6 @@
 //! The row that shows what the agent of a run said.
 
+use crate::log::head;
 use crate::place::RunPlace;
 use comity_api::{ById, RunLine, RunLogsAnswer, RunLogsOf, op};
 use comity_core::refusal::{Code, Refusal};
@@ -78,12 +79,7 @@ fn lines(path: &Path, from: Option<u64>) -> std::io::Result<(Vec<RunLine>, u64, 
 
 fn shortened(mut line: RunLine) -> RunLine {
     if line.text.len() > LINE_BYTES_MAX {
-        let mut end = LINE_BYTES_MAX;
-        while !line.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        line.text.truncate(end);
-        line.text.push('…');
+        line.text = format!("{}…", head(&line.text, LINE_BYTES_MAX));
     }
     line
 }

@@ -3,11 +3,14 @@
 use comity_core::chain::Hash;
 use comity_core::refusal::{Code, Refusal};
 use comity_project::Context;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Nobody but the user looks into a run: it may hold what is not public.
 const PRIVATE: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
 /// Characters of the root's hash that tell two roots apart.
 const KEY_CHARS: usize = 12;
 
@@ -109,6 +112,15 @@ pub(crate) fn home(context: &Context) -> Result<PathBuf, Refusal> {
     let key: String = Hash::of(root).to_string().chars().take(KEY_CHARS).collect();
     let name = context.root.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(state.join("comity").join(format!("{name}-{key}")))
+}
+
+/// Opens a file that nobody but the user reads; it is made where there is none.
+pub(crate) fn private_file(path: &Path, how: &mut OpenOptions) -> std::io::Result<File> {
+    how.create(true).mode(PRIVATE_FILE).open(path)
+}
+
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    private_file(path, OpenOptions::new().write(true).truncate(true))?.write_all(bytes)
 }
 
 pub(crate) fn private_dir(dir: &Path) -> Result<(), Refusal> {

@@ -5,13 +5,14 @@
     reason = "this is the room that starts agents and their keepers"
 )]
 
+use crate::place::private_file;
 use crate::sandbox;
 use comity_core::refusal::{Code, Refusal};
 use comity_guard::child;
 use comity_project::fleet::Confinement;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Lines that wait to be read; an agent that says more waits itself.
 const LINES_MAX: usize = 1_000;
-/// Longest line of an agent, in bytes; the rest of a longer one is dropped.
+/// Longest line of an agent, in bytes; of a longer one, only how long the rest was is kept.
 const LINE_BYTES_MAX: u64 = 8 << 20;
 
 /// Texts that wait to be written to an agent. One that reads none of so many hangs, and is ended.
@@ -133,10 +134,15 @@ fn read_lines(stream: impl Read + Send + 'static, to: SyncSender<Said>, wrap: fn
             if !matches!(count, Ok(count) if count > 0) {
                 return;
             }
-            if !bytes.ends_with(b"\n") && reader.skip_until(b'\n').is_err() {
+            let is_whole = bytes.ends_with(b"\n") || bytes.len() as u64 != LINE_BYTES_MAX;
+            let Ok(left_out) = (if is_whole { Ok(0) } else { reader.skip_until(b'\n') }) else {
                 return;
+            };
+            let mut text =
+                String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
+            if left_out > 0 {
+                text.push_str(&format!(" … ({left_out} more bytes of this line are left out)"));
             }
-            let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
             if to.send(wrap(text)).is_err() {
                 return;
             }
@@ -166,7 +172,7 @@ pub(crate) fn start_keeper(
     let failed = |error: std::io::Error| {
         Refusal::new(Code::CouldNotRun, format!("cannot start the keeper of the run: {error}"))
     };
-    let log = File::create(log).map_err(failed)?;
+    let log = private_file(log, OpenOptions::new().write(true).truncate(true)).map_err(failed)?;
     let errors = log.try_clone().map_err(failed)?;
     let mut command = Command::new(program);
     command.arg(word).arg(job).current_dir(root);

@@ -1,6 +1,8 @@
 //! What an agent is told beside what it is: its task, what the project says to agents, what is known, and how to report.
 
+use crate::log::head;
 use comity_api::AgentDefinition;
+use comity_core::limits::PROMPT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::Stage;
 use comity_core::view::{MemoryView, TaskView};
@@ -8,13 +10,13 @@ use comity_guard::git::Git;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Longest prompt, in bytes.
-const BYTES_MAX: usize = 100 * 1024;
 /// Longest file of instructions that is taken over, in bytes.
 const FILE_BYTES_MAX: usize = 16 * 1024;
 /// Files of a project that tell agents how to work there.
 const INSTRUCTIONS: [&str; 4] =
     [".comity/INSTRUCTIONS.md", ".neo/INSTRUCTIONS.md", "AGENTS.md", "CLAUDE.md"];
+/// Stands at the end of a text that had no room.
+const CUT: &str = "\n… (the rest is left out)";
 /// Memories that an agent is told.
 pub(crate) const MEMORIES_MAX: usize = 25;
 
@@ -51,13 +53,13 @@ pub(crate) fn complete(stage: Stage, task: &TaskView) -> Result<(), Refusal> {
 /// Makes the prompt of a run.
 pub(crate) fn prompt(told: &Told<'_>) -> String {
     let Told { task, mark, .. } = told;
-    let mut out =
-        told.header.map(|header| format!("{}\n\n", header.trim_end())).unwrap_or_default();
-    let mut section = |title: &str, text: &str| {
-        if !text.trim().is_empty() {
-            let _ = writeln!(out, "## {title}\n\n<{mark}>\n{}\n</{mark}>\n", text.trim());
-        }
-    };
+    let last = last_words(told);
+    let room = PROMPT_BYTES_MAX.saturating_sub(last.len() + told.agent.prompt.len());
+    let mut out = told
+        .header
+        .map(|header| format!("{}\n\n", cut(header.trim_end(), room / 2)))
+        .unwrap_or_default();
+    let mut section = |title: &str, text: &str| add(&mut out, room, mark, title, text);
     section("Task", &about(task));
     section("What is asked", told.given.unwrap_or_default());
     if let Some(feedback) = &task.feedback {
@@ -79,14 +81,29 @@ pub(crate) fn prompt(told: &Told<'_>) -> String {
         let text = bytes.get(..FILE_BYTES_MAX).unwrap_or(&bytes);
         section(&format!("{name} of the project"), &String::from_utf8_lossy(text));
     }
-    let last = last_words(told);
-    let mut end = out.len().min(BYTES_MAX.saturating_sub(last.len() + told.agent.prompt.len()));
-    while !out.is_char_boundary(end) {
-        end -= 1;
-    }
-    out.truncate(end);
     out.push_str(&last);
     out
+}
+
+/// Adds a text between its marks. Where there is no more room the text is cut, and what stands around it is not.
+fn add(out: &mut String, room: usize, mark: &str, title: &str, text: &str) {
+    let (begin, end) = (format!("## {title}\n\n<{mark}>\n"), format!("\n</{mark}>\n\n"));
+    let left = room.saturating_sub(out.len() + begin.len() + end.len());
+    let text = cut(text.trim(), left);
+    if !text.is_empty() {
+        let _ = write!(out, "{begin}{text}{end}");
+    }
+}
+
+/// Cuts a text where there is no room for it, and says so; nothing is left where there is no room to say it.
+pub(crate) fn cut(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    match bytes_max.checked_sub(CUT.len()) {
+        Some(left) => format!("{}{CUT}", head(text, left)),
+        None => String::new(),
+    }
 }
 
 fn last_words(told: &Told<'_>) -> String {
@@ -134,4 +151,22 @@ fn about(task: &TaskView) -> String {
         let _ = write!(text, "\n{}\n", task.description);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_room_is_cut_between_its_marks() {
+        for room in 0..400 {
+            let mut out = String::new();
+            add(&mut out, room, "m1", "What is asked", &"é".repeat(150));
+            add(&mut out, room, "m1", "Notes", "short");
+            assert!(out.len() <= room, "{room}: {out}");
+            assert_eq!(out.matches("<m1>").count(), out.matches("\n</m1>\n").count(), "{out}");
+            let is_whole = out.contains(&"é".repeat(150));
+            assert!(out.is_empty() || is_whole || out.contains("is left out") || !out.contains('é'));
+        }
+    }
 }

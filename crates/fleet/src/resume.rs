@@ -12,6 +12,7 @@ use comity_core::view::RunView;
 use comity_engine::{Caller, Service};
 use comity_guard::git::Git;
 use comity_project::Context;
+use comity_project::fleet::DriverKind;
 use comity_protocol::neotx::crash;
 use comity_protocol::neotx::resume::{Completed, Form, Resumption, render};
 use serde_json::{Map, Value};
@@ -139,9 +140,14 @@ fn session(old: &RunView, place: &RunPlace, fresh: bool) -> Option<String> {
         );
     let again = old.meta.get(SAME_SESSION).and_then(Value::as_bool).unwrap_or_default();
     let is_there = place.client().is_dir();
-    let resumable = ["claude", "codex"].iter().any(|kind| old.driver.contains(kind));
-    let wanted = !fresh && harmless && !again && is_there && resumable;
+    let wanted = !fresh && harmless && !again && is_there && knows_sessions(place);
     old.session.clone().filter(|_| wanted)
+}
+
+/// Tells whether the client of a run takes up a session that another process began. Its kind says so, whatever its driver is called.
+fn knows_sessions(place: &RunPlace) -> bool {
+    let job = Job::read(&place.job());
+    job.is_ok_and(|job| matches!(job.kind, DriverKind::Claude | DriverKind::Codex))
 }
 
 /// Names a commit that a run made and that is not behind the tip of its branch.

@@ -1,5 +1,6 @@
 //! The session of a client: which it is, and what it has cost, for whoever takes it up.
 
+use crate::place::write_private;
 use comity_core::money::Usd;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -22,7 +23,7 @@ impl Session {
     /// A session that cannot be written is begun anew by the next run.
     pub(crate) fn write(&self, path: &Path) {
         if let Ok(bytes) = serde_json::to_vec(self) {
-            let _ = std::fs::write(path, bytes);
+            let _ = write_private(path, &bytes);
         }
     }
 }

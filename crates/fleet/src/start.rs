@@ -4,7 +4,7 @@ use crate::agents;
 use crate::elsewhere;
 use crate::keeper::{Job, WORD};
 use crate::launch;
-use crate::place::{RunPlace, failed};
+use crate::place::{RunPlace, failed, write_private};
 use crate::process;
 use crate::prompt::{self, Told};
 use crate::resume::{self, Resumed};
@@ -14,10 +14,11 @@ use comity_api::{AgentDefinition, ById, ListMemories, RunAnswer, StartRun, op};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
 use comity_core::hint::say;
+use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage, Tokens};
-use comity_core::task::Deliverable;
+use comity_core::task::{Deliverable, Priority};
 use comity_core::view::{RunView, TaskView};
 use comity_engine::{Caller, Service};
 use comity_project::Context;
@@ -212,7 +213,7 @@ pub(crate) fn plan(
     let new_task = match (&known, &asked.new_task) {
         (Some(_), _) => None,
         (None, Some(new)) => Some(new.clone()),
-        (None, None) => Some(new_task(&agent, asked.prompt.as_deref(), answers)?),
+        (None, None) => Some(new_task(&agent, asked, answers)?),
     };
     let words = asked.prompt.as_deref().unwrap_or_default();
     let mut meta = resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta));
@@ -302,10 +303,10 @@ pub(crate) fn driver(context: &Context, named: Option<&String>) -> Result<Driver
 /// Makes the task of a run that names none.
 fn new_task(
     agent: &AgentDefinition,
-    prompt: Option<&str>,
+    asked: &Asked,
     answers: Option<String>,
 ) -> Result<Box<NewTask>, Refusal> {
-    let prompt = prompt.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
+    let prompt = asked.prompt.as_deref().map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
         Refusal::input("a run needs a task or a prompt")
             .hint("name a task, or say what is to be done")
     })?;
@@ -314,7 +315,12 @@ fn new_task(
     let deliverable = if agent.writable { Deliverable::Code } else { Deliverable::None };
     Ok(Box::new(NewTask {
         title,
-        description: prompt.to_owned(),
+        // neo's callers say there how urgent it is.
+        priority: asked
+            .meta
+            .get("priority")
+            .and_then(|text| Priority::parse(text.as_str()?).ok()),
+        description: prompt::cut(prompt, TEXT_BYTES_MAX),
         deliverable,
         context: answers.map(|id| ("answers".to_owned(), id.into())).into_iter().collect(),
         ..NewTask::default()
@@ -362,7 +368,7 @@ pub(crate) fn prepare(
         mark: &mark,
     });
     let write = |path: &Path, bytes: &[u8]| {
-        std::fs::write(path, bytes).map_err(|error| failed(path, &error))
+        write_private(path, bytes).map_err(|error| failed(path, &error))
     };
     write(&place.prompt(), text.as_bytes())?;
     let settings = context.config.agent(&agent.name)?;

@@ -1,6 +1,6 @@
 //! What somebody says to an agent while it works: lines of a file beside the run, which its keeper hands on.
 
-use crate::place::{RunPlace, failed};
+use crate::place::{RunPlace, failed, private_file};
 use comity_core::refusal::Refusal;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn say(place: &RunPlace, text: &str) -> Result<(), Refusal> {
     let path = place.steering();
     let line = format!("{}\n", serde_json::Value::String(text.to_owned()));
-    let opened = OpenOptions::new().create(true).append(true).open(&path);
+    let opened = private_file(&path, OpenOptions::new().append(true));
     let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
     written.map_err(|error| failed(&path, &error))
 }

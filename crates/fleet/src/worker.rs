@@ -89,7 +89,8 @@ impl<'a> Worker<'a> {
         let row = sign_on(context, &service, row)?;
         let id = AgentId::parse(&row.id)?;
         if starter.actor.is_person() && !service.roles(&starter, &id)?.contains(&Role::Watchdog) {
-            let (id, roles) = (id.clone(), vec![Role::Watchdog]);
+            let roles = Role::of_helper(&id).unwrap_or_default().to_vec();
+            let id = id.clone();
             let register = Command::AgentRegister { id, roles, skills: Vec::new() };
             service.run(&starter, register)?;
         }

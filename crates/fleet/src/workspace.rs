@@ -4,7 +4,7 @@ use crate::place::{failed, home, private_dir};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::RunView;
 use comity_guard::git::{Git, snapshot};
-use comity_project::Context;
+use comity_project::{Context, plain_file};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,7 @@ impl Workspace {
         let alternates = info.join("alternates");
         std::fs::write(&alternates, objects).map_err(|error| failed(&alternates, &error))?;
         if self.common.join("shallow").exists() {
-            let _ = std::fs::copy(self.common.join("shallow"), own.join("shallow"));
+            let _ = plain_file::copy(&self.common.join("shallow"), &own.join("shallow"));
         }
         let project = context.root.dir.to_string_lossy().into_owned();
         let author = |name: &str| root.users_setting(name);

@@ -16,10 +16,11 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_engine::Caller;
-use comity_guard::git::Git;
+use comity_guard::git::{Git, Way, carry};
 use comity_project::github::is_repository;
 use comity_protocol::contract::{self, Mode};
 use comity_protocol::labels::{Carrier, Dialect};
+use comity_protocol::neomjs::safety::{Push, protected_pushes};
 use comity_protocol::neomjs::{self, ResultContract, TaskContract, fenced};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -259,7 +260,17 @@ pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAns
     let tree = github.context.git_tree().cloned().ok_or_else(|| wrong("has no repository here"))?;
     let home = bus.home.clone();
     let owner = home.split('/').next().unwrap_or_default().to_owned();
-    comity_guard::git::push_commit(&tree, "origin", &commit, &branch).map_err(|why| {
+    // No hook runs: what it would ask is asked here.
+    let name = format!("refs/heads/{branch}");
+    let (local, remote) = (name.clone(), name.clone());
+    let pushed = [Push { local, commit: commit.clone(), remote }];
+    if !protected_pushes(&pushed, &github.context.config.protected_branches()).is_empty() {
+        return Err(wrong(&format!(
+            "is on {branch}, a protected branch that nothing is pushed to"
+        )));
+    }
+    let refs = [format!("{commit}:{name}")];
+    carry(&tree, "origin", Way::There, &refs).map_err(|why| {
         Refusal::new(Code::GithubUnreachable, format!("cannot push {branch}: {why}"))
     })?;
     let base = github.context.config.base_branch().map(str::to_owned);

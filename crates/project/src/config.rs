@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read.
-const CONFIG_BYTES_MAX: usize = 1024 * 1024;
+pub(crate) const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 
 /// Requests a second that a caller of the server may send when nothing is set.
 const SERVE_RATE: u32 = 50;

@@ -299,11 +299,6 @@ pub fn via(machine: &Machine) -> Via {
     }
 }
 
-/// Whom `comity supervise` acts as; nobody else is it.
-const SUPERVISOR: &str = "supervisor";
-/// What the identities of workers begin with.
-const WORKERS: &str = "worker:";
-
 /// Decides who acts. `given` is what the caller asked for.
 pub(crate) fn actor(
     given: Option<&str>,
@@ -325,11 +320,6 @@ pub(crate) fn actor(
     };
     let id = AgentId::parse(text)?;
     id.not_reserved()?;
-    if text == SUPERVISOR || text.starts_with(WORKERS) {
-        let message =
-            format!("comity's own supervisor and workers act as {SUPERVISOR} and {WORKERS}HOST");
-        return Err(Refusal::input(message).hint(format!("choose another id than {id}")));
-    }
     match client {
         Some(client) if id.is_person() => Err(person_refused(&id, &client, machine)),
         _ => Ok(id),

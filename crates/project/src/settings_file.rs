@@ -1,6 +1,7 @@
 //! The settings one by one: what is set, where it comes from, and setting one without touching the rest of the file.
 
-use crate::config::{Config, find_key};
+use crate::config::{CONFIG_BYTES_MAX, Config, find_key};
+use crate::plain_file;
 use crate::setup::{self, DEFAULT_CONFIG, failed};
 use comity_core::ids::AgentId;
 use comity_core::nearest::nearest;
@@ -57,7 +58,7 @@ pub fn keys() -> Vec<String> {
 fn text_of(root: &Path) -> Result<String, Refusal> {
     // What cannot be used is refused with its line before anything is shown or changed.
     Config::load(root)?;
-    match std::fs::read_to_string(Config::path(root)) {
+    match plain_file::read_text(&Config::path(root), CONFIG_BYTES_MAX) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Refusal::input(format!("cannot read the settings: {error}"))),

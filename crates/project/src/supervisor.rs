@@ -1,6 +1,7 @@
 //! The tables `[supervisor]` and `[ci]`, and the project's own rows of the supervisor's table.
 
 use crate::config::{Config, duration};
+use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::trust::Power;
@@ -114,6 +115,9 @@ impl Config {
     }
 }
 
+/// The largest table of a project's own that is read.
+const TABLE_BYTES_MAX: usize = 1024 * 1024;
+
 fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("B", 1)];
@@ -131,7 +135,7 @@ pub fn table(root: &Root) -> Result<Table, Refusal> {
         Refusal::input(format!("{}: {why}", file.display()))
             .hint("the built-in rows, fields and actions are in docs/reference/supervisor.md")
     };
-    match std::fs::read_to_string(&file) {
+    match plain_file::read_text(&file, TABLE_BYTES_MAX) {
         Ok(text) => Table::with_own(&text).map_err(wrong),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Table::built_in().map_err(wrong)

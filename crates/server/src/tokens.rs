@@ -128,6 +128,7 @@ impl Tokens {
         if new.agent.is_person() {
             return Err(Refusal::input("a token names an agent, not a person"));
         }
+        new.agent.not_reserved()?;
         check_verbs(&new.scope.verbs)?;
         let mut scope = new.scope;
         if let Some(task) = &mut scope.task {

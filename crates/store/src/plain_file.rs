@@ -48,6 +48,11 @@ pub fn read_all(input: impl Read, bytes_max: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Copies a plain file to a new one.
+pub fn copy(from: &Path, to: &Path) -> Result<u64> {
+    std::io::copy(&mut open(from)?, &mut File::create(to)?)
+}
+
 /// Reads a plain file as text.
 pub fn read_text(path: &Path, bytes_max: usize) -> Result<String> {
     let bytes = read(path, bytes_max)?;

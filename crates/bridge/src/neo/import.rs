@@ -2,7 +2,7 @@
 
 use super::files::{self, Files};
 use super::seen::{self, Seen};
-use super::{find, records};
+use super::{costs, find, records};
 use crate::Bridge;
 use crate::import::carry;
 use comity_api::{
@@ -34,7 +34,8 @@ pub fn import(
     let Bridge { context, service } = bridge;
     // Two imports that run at once would both find nothing in comity, and import everything twice.
     let _hold = seen::hold(context)?;
-    let all = files::read(&context.cwd.join(dir))?;
+    let home = context.cwd.join(dir);
+    let all = files::read(&home)?;
     let keyed = keyed(caller, &all, *with_state)?;
     let first = keyed.as_ref().map(|keyed| service.remembered(keyed)).transpose()?.flatten();
     if let Some(first) = first {
@@ -53,6 +54,7 @@ pub fn import(
         taking.supervisor(files)?;
     }
     let mut report = taking.report;
+    report.left_out.extend(costs::left_out(&home));
     if let Some(keyed) = keyed {
         report = service.remember(&keyed, report)?;
     }

@@ -1,5 +1,6 @@
 //! neo (@neotx): its files imported and exported, its ids and words for what comity keeps.
 
+mod costs;
 mod export;
 mod files;
 pub mod find;

@@ -26,8 +26,9 @@ pub fn all(frame: &mut Frame<'_>, scene: &Scene, state: &mut State) {
     }
     // A large screen has more of everything.
     let list = LIST_LINES.max(area.height / 4).min(area.height / 3);
-    let [top, inbox, board, lower, whole, foot] = Layout::vertical([
+    let [top, fleet, inbox, board, lower, whole, foot] = Layout::vertical([
         Constraint::Length(1),
+        Constraint::Length(u16::from(scene.fleet.is_some())),
         Constraint::Length(list),
         Constraint::Min(3),
         Constraint::Length(list),
@@ -38,6 +39,9 @@ pub fn all(frame: &mut Frame<'_>, scene: &Scene, state: &mut State) {
     let screen = Screen { terminal: true, columns: usize::from(area.width), now: now() };
     let painter = Painter { scene, screen };
     frame.render_widget(painter.top(state), top);
+    if let Some(words) = &scene.fleet {
+        frame.render_widget(Line::raw(human::cut(words, painter.screen.columns)), fleet);
+    }
     painter.list(frame, inbox, Pane::Inbox, &format!("Inbox {}", scene.inbox.count), state);
     let columns = Layout::horizontal([Constraint::Fill(1); COLUMNS]).spacing(1).split(board);
     for (at, (area, column)) in columns.iter().zip(&scene.board.columns).enumerate() {

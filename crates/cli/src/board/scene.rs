@@ -3,13 +3,15 @@
 use super::state::Pane;
 use crate::human::{self, Screen};
 use comity_api::{
-    BoardAnswer, BoardFilter, Card, EventFilter, EventView, InboxAnswer, InboxItem, LeaseFilter,
-    Nothing, Since, op,
+    BoardAnswer, BoardFilter, Card, CostBy, CostFilter, EventFilter, EventView, InboxAnswer,
+    InboxItem, LeaseFilter, Nothing, RunFilter, Since, op,
 };
+use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::run::RunState;
 use comity_core::status::Status;
-use comity_core::view::LeaseView;
-use comity_engine::Service;
+use comity_core::view::{LeaseView, RunView};
+use comity_engine::{Caller, Service};
 use comity_project::Context;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +28,8 @@ pub struct Scene {
     pub inbox: InboxAnswer,
     pub leases: Vec<LeaseView>,
     pub events: Vec<EventView>,
+    /// Runs, what they cost, and what waits to be merged; none where there is nothing of it.
+    pub fleet: Option<String>,
 }
 
 /// One line of a list.
@@ -68,7 +72,9 @@ impl Scene {
         let wanted = EventFilter { since, ..EventFilter::default() };
         let mut events = safe(service.call::<op::EventList>(&caller, wanted)?)?.events;
         events.reverse();
-        Ok(Scene { board, inbox, leases, events })
+        // None of it is known of the past.
+        let fleet = if context.is_past() { None } else { fleet(service, &caller)? };
+        Ok(Scene { board, inbox, leases, events, fleet })
     }
 
     /// Returns the rows of a list that a filter leaves.
@@ -99,6 +105,32 @@ impl Scene {
     pub fn item(&self, key: &str) -> Option<&InboxItem> {
         self.inbox.items.iter().find(|item| item.key == key)
     }
+}
+
+fn fleet(service: &Service, caller: &Caller) -> Result<Option<String>, Refusal> {
+    let status = RunState::ALL.iter().copied().filter(|state| state.is_live()).collect();
+    let wanted = RunFilter { status, limit: Some(PAGE_MAX), ..RunFilter::default() };
+    let runs = safe(service.call::<op::Runs>(caller, wanted)?)?.runs;
+    let today = service.call::<op::Cost>(caller, CostFilter { by: CostBy::Agent })?.cost.today;
+    let queue = safe(service.call::<op::MergeQueue>(caller, Nothing {})?)?.queue;
+    let mut parts = Vec::new();
+    if !runs.is_empty() {
+        let one = |run: &RunView| {
+            let (id, task) = (run.id.as_deref(), run.task.as_deref());
+            let (id, task) = (id.unwrap_or_default(), task.unwrap_or("-"));
+            format!("{id} {} {task} {}", run.agent, run.state)
+        };
+        let each: Vec<String> = runs.iter().map(one).collect();
+        parts.push(format!("Runs {}: {}", runs.len(), each.join(", ")));
+    }
+    if today.runs > 0 {
+        parts.push(format!("Today ${:.2}", today.usd.dollars()));
+    }
+    if !queue.is_empty() {
+        let tasks: Vec<&str> = queue.iter().map(|queued| queued.task.as_str()).collect();
+        parts.push(format!("To merge {}: {}", tasks.len(), tasks.join(", ")));
+    }
+    Ok((!parts.is_empty()).then(|| parts.join("   ")))
 }
 
 fn inbox_row(item: &InboxItem, screen: &Screen) -> Row {

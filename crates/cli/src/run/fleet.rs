@@ -12,7 +12,7 @@ use comity_api::{
 };
 use comity_core::command::NewBudget;
 use comity_core::hint::{op as operation, say};
-use comity_core::limits::TEXT_BYTES_MAX;
+use comity_core::limits::PROMPT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
 use comity_engine::{Caller, Handler};
@@ -81,13 +81,14 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         return Err(Refusal::input("no agent is named")
             .hint("name one, as in: comity run developer --task T1"));
     };
-    let prompt =
-        match args.prompt_file {
-            Some(file) => Some(plain_file::read_text(&file, TEXT_BYTES_MAX).map_err(|error| {
+    let prompt = match args.prompt_file {
+        Some(file) => {
+            Some(plain_file::read_text(&file, PROMPT_BYTES_MAX).map_err(|error| {
                 Refusal::input(format!("cannot read {}: {error}", file.display()))
-            })?),
-            None => args.prompt,
-        };
+            })?)
+        }
+        None => args.prompt,
+    };
     let meta = match args.meta.as_deref().map(serde_json::from_str::<Value>) {
         None => Map::new(),
         Some(Ok(Value::Object(meta))) => meta,

@@ -1,5 +1,6 @@
 //! `comity board` in a real terminal of 80 columns and 24 lines: tmux draws it, types, and tells what is left.
 
+use crate::runs::{start, with_agent};
 use crate::sandbox::Sandbox;
 use serde_json::json;
 use std::ffi::OsStr;
@@ -154,6 +155,17 @@ fn eighty_columns_show_inbox_columns_leases_and_the_log_and_follow_them() {
     terminal.wait_for("board", |screen| !screen.contains("open a question and answer it"));
     terminal.keys(&["q"]);
     assert!(terminal.is_given_back().contains("status 0"));
+}
+
+#[test]
+fn live_runs_have_a_line_while_there_are_some() {
+    let sandbox = with_agent("sleep 600", "");
+    start(&sandbox).json();
+    let terminal = Terminal::open(&sandbox);
+    terminal.board("");
+    terminal.wait("Runs 1: R1 developer T1");
+    sandbox.comity().by("human:ann").args(&["run", "stop", "R1", "--now"]).json();
+    terminal.wait_for("the line goes", |screen| !screen.contains("Runs 1:"));
 }
 
 #[test]

@@ -99,6 +99,76 @@ fn a_file_that_is_a_device_a_pipe_or_a_directory_is_refused_at_once() {
     }
 }
 
+/// Files of a project that comity reads, or writes a part of.
+const OF_A_PROJECT: [&str; 26] = [
+    ".comity/config.toml",
+    ".comity/supervisor.toml",
+    ".comity/agents/developer.yml",
+    ".comity/agents/mine.yml",
+    ".comity/INSTRUCTIONS.md",
+    ".neo/INSTRUCTIONS.md",
+    ".neo/config.yml",
+    ".neo/agents/mine.yml",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".mcp.json",
+    ".claude/settings.json",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    ".gemini/settings.json",
+    "opencode.json",
+    ".env",
+    ".gitignore",
+    "Cargo.toml",
+    "package.json",
+    ".git/hooks/pre-commit",
+    ".git/info/exclude",
+    ".git/shallow",
+];
+
+#[test]
+fn no_file_of_a_project_is_waited_for_or_read_without_end() {
+    for device in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.comity().by("human:ann").args(&["init", "--yes"]).json();
+        for name in OF_A_PROJECT {
+            let (file, aside) = (sandbox.root.join(name), sandbox.outside().join("aside"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let was_there = std::fs::rename(&file, &aside).is_ok();
+            if device {
+                symlink("/dev/zero", &file).unwrap();
+            } else {
+                fifo(&file);
+            }
+            // git itself waits for its own files; comity asks it only where it must.
+            let asks_git = name != ".git/shallow" && name != ".git/info/exclude";
+            let calls: [&[&str]; 4] = [
+                &["supervise", "--dry-run"],
+                &["init", "--yes", "--dry-run"],
+                &["agents"],
+                if asks_git { &["doctor"] } else { &["whoami"] },
+            ];
+            for args in calls {
+                soon(&sandbox, args);
+            }
+            std::fs::remove_file(&file).unwrap();
+            if was_there {
+                std::fs::rename(&aside, &file).unwrap();
+            }
+        }
+        // A hook that is no plain file is somebody else's: it is kept, and comes back.
+        let hook = sandbox.root.join(".git/hooks/pre-commit");
+        let _ = std::fs::remove_file(&hook);
+        symlink("/dev/zero", &hook).unwrap();
+        soon(&sandbox, &["init", "--yes"]);
+        let former = sandbox.root.join(".git/hooks/pre-commit.before-comity");
+        assert_eq!(std::fs::read_link(former).unwrap(), Path::new("/dev/zero"));
+    }
+}
+
 #[test]
 fn settings_that_are_a_device_or_a_pipe_are_refused_at_once() {
     for device in [true, false] {

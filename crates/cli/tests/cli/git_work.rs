@@ -34,7 +34,7 @@ fn rule_2_submit_records_head_and_branch_of_the_callers_work_tree() {
 }
 
 #[test]
-fn rule_5_5_a_submit_sent_again_after_head_moved_gets_the_first_answer() {
+fn rule_5_6_a_submit_sent_again_after_head_moved_gets_the_first_answer() {
     let sandbox = begun(&[]);
     sandbox.write("a.rs", "fn a() {}");
     let first = sandbox.commit(&sandbox.root, "Work");

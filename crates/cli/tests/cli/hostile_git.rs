@@ -1,6 +1,7 @@
 //! A repository whose settings and attributes name programs: comity asks git and runs none of them.
 
 use crate::collab::Rpc;
+use crate::runs::{DONE, with_agent};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -345,4 +346,47 @@ fn neither_a_clients_hook_nor_a_landing_runs_a_program_of_the_repository() {
     hostile.by("human:ann", &["task", "land", "T1"]);
     let landed = std::fs::read_to_string(root.join("both.rs")).unwrap();
     assert_eq!(landed, lines("one", "eight"), "the work tree was brought along");
+}
+
+#[test]
+fn carrying_a_run_to_other_hosts_runs_no_program_of_either_repository() {
+    let sandbox = with_agent(&format!("echo 1 > date\n{DONE}"), "");
+    let remote = sandbox.outside().join("remote.git").display().to_string();
+    sandbox.git(&sandbox.root, &["init", "--quiet", "--bare", &remote]);
+    let ran = sandbox.outside().join("ran");
+    let evil = sandbox.outside().join("evil.sh");
+    std::fs::write(&evil, format!("#!/bin/sh\necho $0 $* >> {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = evil.display().to_string();
+    for name in ["core.sshCommand", "remote.origin.receivepack", "remote.origin.uploadpack"] {
+        sandbox.git(&sandbox.root, &["config", name, &program]);
+    }
+    let remote_dir = PathBuf::from(&remote);
+    for dir in [sandbox.root.join(".git/hooks"), remote_dir.join("hooks")] {
+        for hook in ["pre-push", "pre-receive", "update", "post-receive", "reference-transaction"] {
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::copy(&evil, dir.join(hook)).unwrap();
+        }
+    }
+    let url = |url: &str| sandbox.git(&sandbox.root, &["config", "remote.origin.url", url]);
+    let run = ["run", "developer", "--task", "T1", "--label", "os=linux", "--driver", "script"];
+    let asks = || sandbox.comity().by("human:ann").args(&run).done();
+    url("ssh://h.invalid/x");
+    let said = asks();
+    assert_ne!(said.exit, 0, "{}", said.stdout);
+    assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap_or_default());
+    // The refused run is none, and the next one goes where the remote is.
+    url(&remote);
+    assert_eq!(asks().exit, 0);
+    let heads = sandbox.git(&remote_dir, &["for-each-ref", "--format=%(refname)"]);
+    assert!(heads.contains("/base"), "{heads}");
+    let worker = ["worker", "--capacity", "1", "--label", "os=linux", "--once"];
+    let done = sandbox.comity().by("human:ann").args(&worker).done();
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    let runs = sandbox.json(&["runs"])["runs"].clone();
+    assert_eq!(runs.as_array().unwrap().last().unwrap()["state"], "succeeded", "{runs}");
+    let heads = sandbox.git(&remote_dir, &["for-each-ref", "--format=%(refname)"]);
+    assert!(heads.contains("/head"), "what it did was pushed: {heads}");
+    sandbox.comity().by("human:ann").args(&["supervise", "--once"]).done();
+    assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap_or_default());
 }

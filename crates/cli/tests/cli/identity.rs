@@ -81,6 +81,21 @@ fn rule_1_2_a_terminal_on_one_stream_is_enough_for_a_person() {
 }
 
 #[test]
+fn a_name_under_which_comity_acts_is_given_to_nobody() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["agent", "register", "supervisor", "--role", "implementer"][..],
+        &["agent", "register", "worker:one", "--role", "planner"],
+        &["token", "create", "--agent", "supervisor"],
+        &["token", "create", "--agent", "worker:one"],
+        &["token", "create", "--agent", "watchdog", "--role", "watchdog"],
+    ] {
+        let (error, exit) = sandbox.comity().by("human:ann").args(args).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{args:?}: {error}");
+    }
+}
+
+#[test]
 fn rule_1_6_events_say_which_session_they_came_from_whoever_acts() {
     let sandbox = Sandbox::new();
     let note = ["note", "progress", "hello"];

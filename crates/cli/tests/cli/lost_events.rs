@@ -77,7 +77,7 @@ fn loses(what: &str, first: u64, take_away: impl FnOnce(&Sandbox)) {
 }
 
 #[test]
-fn a_shortened_log_is_noticed_and_only_a_person_goes_on() {
+fn rule_5_1_a_shortened_log_is_noticed_and_only_a_person_goes_on() {
     loses("deleted events", 3, |sandbox| sql(sandbox, "DELETE FROM events WHERE seq > 2"));
     loses("an emptied file", 1, |sandbox| {
         for end in ["-wal", "-shm"] {
@@ -101,7 +101,7 @@ fn put_back(sandbox: &Sandbox, bytes: &[u8]) {
 }
 
 #[test]
-fn wherever_a_log_or_its_file_ends_too_early_it_is_noticed() {
+fn rule_5_1_wherever_a_log_or_its_file_ends_too_early_it_is_noticed() {
     let sandbox = project();
     sql(&sandbox, "PRAGMA wal_checkpoint(TRUNCATE)");
     let whole = std::fs::read(store(&sandbox)).unwrap();
@@ -129,7 +129,7 @@ fn wherever_a_log_or_its_file_ends_too_early_it_is_noticed() {
 }
 
 #[test]
-fn a_deleted_write_ahead_log_is_noticed() {
+fn rule_5_1_a_deleted_write_ahead_log_is_noticed() {
     let sandbox = project();
     std::fs::remove_file(beside(&sandbox, "-wal")).unwrap();
     let _ = std::fs::remove_file(beside(&sandbox, "-shm"));
@@ -140,7 +140,7 @@ fn a_deleted_write_ahead_log_is_noticed() {
 }
 
 #[test]
-fn a_head_that_is_missing_torn_or_behind_means_nothing() {
+fn rule_5_1_a_head_that_is_missing_torn_or_behind_means_nothing() {
     let sandbox = project();
     let head = beside(&sandbox, ".head");
     let old = std::fs::read(&head).unwrap();

@@ -49,6 +49,7 @@ mod merge_queue;
 mod neo;
 mod neo_export;
 mod neo_files;
+mod neo_fleet;
 mod neo_words;
 mod observers;
 mod old_stores;

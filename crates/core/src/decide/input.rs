@@ -12,6 +12,7 @@ use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
+use crate::role::Role;
 use crate::task::Constraints;
 use crate::time::Millis;
 use serde_json::{Map, Value};
@@ -64,7 +65,7 @@ pub(super) fn check_command(command: &Command) -> Check {
         Command::LeaseFor { owner, command, .. } => lease_for(owner, command),
         Command::Assign { agent, .. } => optional(agent.as_ref(), AgentId::not_reserved),
         Command::Several { ids, steps } => several(ids, steps),
-        Command::AgentRegister { id, skills, .. } => registered(id, skills),
+        Command::AgentRegister { id, roles, skills } => registered(id, roles, skills),
         Command::AgentDescribe { skills, about, .. } => described(skills.as_ref(), about),
         Command::Handoff { subtask, .. } => {
             optional(subtask.as_ref(), |text| line("subtask", text))
@@ -141,8 +142,11 @@ fn lease_for(owner: &AgentId, command: &LeaseChange) -> Check {
     lease_command(command)
 }
 
-fn registered(id: &AgentId, skills: &[String]) -> Check {
-    id.not_reserved()?;
+/// What comity itself starts is made known with the roles that it has, and with no others.
+fn registered(id: &AgentId, roles: &[Role], skills: &[String]) -> Check {
+    if Role::of_helper(id).is_none_or(|own| own != roles) {
+        id.not_reserved()?;
+    }
     words("skill", skills)
 }
 
@@ -296,7 +300,7 @@ fn changes_ok(changes: &TaskUpdated) -> Check {
         optional(text.as_ref(), |text| if text.is_empty() { Ok(()) } else { line(what, text) })?;
     }
     if let Some(role) = changes.role.as_ref().filter(|role| !role.is_empty()) {
-        crate::role::Role::parse(role)?;
+        Role::parse(role)?;
     }
     optional(changes.labels.as_ref(), |list| words("label", list))?;
     optional(changes.requirements.as_ref(), |list| texts("requirement", list))?;

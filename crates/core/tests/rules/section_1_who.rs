@@ -23,6 +23,22 @@ fn rule_1_1_an_identity_is_a_person_or_an_agent() {
 }
 
 #[test]
+fn rule_1_1_nobody_is_given_a_name_under_which_comity_itself_acts() {
+    let mut w = World::new();
+    w.have(task("work"));
+    for name in ["watchdog", "github", "supervisor", "worker:one", "file:a", "import:beads"] {
+        assert!(id(name).not_reserved().is_err(), "{name}");
+        w.by(ANN).registers(name, &[Role::Implementer]).refused(Code::InvalidInput);
+        w.by(ANN).assigns("T1", Some(name)).refused(Code::InvalidInput);
+    }
+    // comity makes known what it starts, with the roles that it has.
+    w.by(ANN).registers("worker:one", &[Role::Watchdog]).accepted();
+    let own = Role::of_helper(&id("supervisor")).unwrap();
+    w.by(ANN).registers("supervisor", own).accepted();
+    assert_eq!(Role::of_helper(&id("developer")), None);
+}
+
+#[test]
 fn rule_1_2_a_script_is_an_ordinary_implementer() {
     let mut w = World::new();
     w.have(task("work"));

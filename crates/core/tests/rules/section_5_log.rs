@@ -206,7 +206,7 @@ fn rule_5_3_a_report_may_be_about_a_task_of_another_system() {
 }
 
 #[test]
-fn rule_5_6_refusals_come_in_the_order_of_the_rules() {
+fn rule_5_7_refusals_come_in_the_order_of_the_rules() {
     let mut w = World::new();
     w.have_this(NewTask { gates: texts(&["tests"]), ..task("work") }, Status::InProgress);
     let stale = 99_999;
@@ -224,7 +224,7 @@ fn rule_5_6_refusals_come_in_the_order_of_the_rules() {
 }
 
 #[test]
-fn rule_5_6_the_order_holds_for_creating_editing_leasing_and_reopening() {
+fn rule_5_7_the_order_holds_for_creating_editing_leasing_and_reopening() {
     let mut w = World::new();
     w.have(NewTask { id: Some("taken".into()), ..task("work") });
     w.have_one(Status::Done);

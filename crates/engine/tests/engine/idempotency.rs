@@ -18,7 +18,7 @@ fn run(world: &World, request: Request) -> Value {
 }
 
 #[test]
-fn rule_5_5_a_repeated_key_gives_the_first_answer_and_does_nothing() {
+fn rule_5_6_a_repeated_key_gives_the_first_answer_and_does_nothing() {
     for world in World::all() {
         let request = keyed(&world, "agent-1", "k1", "Once");
         let first = run(&world, request.clone());
@@ -29,7 +29,7 @@ fn rule_5_5_a_repeated_key_gives_the_first_answer_and_does_nothing() {
 }
 
 #[test]
-fn rule_5_5_other_input_under_the_same_key_is_refused() {
+fn rule_5_6_other_input_under_the_same_key_is_refused() {
     for world in World::all() {
         let first = keyed(&world, "agent-1", "k1", "Once");
         world.engine.execute(first).unwrap();
@@ -41,7 +41,7 @@ fn rule_5_5_other_input_under_the_same_key_is_refused() {
 }
 
 #[test]
-fn rule_5_5_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
+fn rule_5_6_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
     for mut world in World::all() {
         let mine = keyed(&world, "agent-1", "k1", "Mine");
         let yours = keyed(&world, "agent-2", "k1", "Yours");
@@ -56,7 +56,7 @@ fn rule_5_5_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
 }
 
 #[test]
-fn rule_5_5_a_key_is_forgotten_after_seven_days() {
+fn rule_5_6_a_key_is_forgotten_after_seven_days() {
     for world in World::all() {
         let request = keyed(&world, "agent-1", "k1", "Once");
         let first = run(&world, request.clone());
@@ -67,7 +67,7 @@ fn rule_5_5_a_key_is_forgotten_after_seven_days() {
 }
 
 #[test]
-fn rule_5_5_what_takes_many_transactions_has_its_first_answer_remembered_too() {
+fn rule_5_6_what_takes_many_transactions_has_its_first_answer_remembered_too() {
     for world in World::all() {
         let caller = caller("agent-1");
         let keyed = |input: &str| Keyed::new(caller.clone(), "k1", input).unwrap();

@@ -213,7 +213,7 @@ fn note_answer(answered: &mut Answered, answer: &Value) {
 }
 
 #[test]
-fn what_was_answered_while_the_standby_was_away_survives_its_promotion() {
+fn rule_5_5_what_was_answered_while_the_standby_was_away_survives_its_promotion() {
     let primary = Primary::start();
     for round in 0..rounds(WAYS.len()) {
         let way = WAYS[round % WAYS.len()];
@@ -289,7 +289,7 @@ fn one_round(primary: &Primary, way: Way, round: usize) {
 }
 
 #[test]
-fn a_command_whose_wait_was_broken_is_answered_when_the_standby_is_back_in_time() {
+fn rule_5_5_a_command_whose_wait_was_broken_is_answered_when_the_standby_is_back_in_time() {
     let primary = Primary::start();
     let standby = primary.standby();
     let service = primary.service(LONG);
@@ -310,7 +310,7 @@ fn a_command_whose_wait_was_broken_is_answered_when_the_standby_is_back_in_time(
 }
 
 #[test]
-fn a_server_without_standbys_saves_no_answer_that_nobody_asked_for() {
+fn rule_5_5_a_server_without_standbys_saves_no_answer_that_nobody_asked_for() {
     let server = Cluster::start(&["fsync=off"]);
     let store = empty_store_at(&server.url);
     let service = open(&store, LONG);

@@ -26,8 +26,6 @@ use std::time::{Duration, Instant};
 
 /// Who a supervisor is, whoever started it.
 pub const NAME: &str = "supervisor";
-/// What it does needs all of these.
-const ROLES: [Role; 4] = [Role::Planner, Role::Critic, Role::Integrator, Role::Watchdog];
 /// How often it looks again in one beat, because what it did made something else due.
 const ROUNDS_MAX: usize = 50;
 /// The shortest time between two beats: keepers commit often.
@@ -76,13 +74,11 @@ impl<'a> Supervisor<'a> {
         let starter = context.caller();
         let id = AgentId::parse(NAME)?;
         if starter.actor.is_person() {
-            let register = Command::AgentRegister {
-                id: id.clone(),
-                roles: ROLES.to_vec(),
-                skills: Vec::new(),
-            };
+            let own = Role::of_helper(&id).unwrap_or_default().to_vec();
             let roles = service.roles(&starter, &id)?;
-            if !ROLES.iter().all(|role| roles.contains(role)) {
+            let register =
+                Command::AgentRegister { id: id.clone(), roles: own.clone(), skills: Vec::new() };
+            if !own.iter().all(|role| roles.contains(role)) {
                 service.run(&Caller { fence: None, key: None, ..starter.clone() }, register)?;
             }
         }

@@ -111,11 +111,12 @@ fn format_of(path: &str) -> Option<Format> {
 
 /// Names of files that name dependencies, or places to take them from, in a form that only their own tool can tell for sure. Any
 /// change of one may add some. Upper and lower case are alike.
-const UNREAD: [&str; 58] = [
+const UNREAD: [&str; 86] = [
     // npm, pnpm, yarn, bun, deno
     ".pnpmfile.cjs",
     ".yarnrc",
     ".yarnrc.yml",
+    "bower.json",
     "bun.lock",
     "bun.lockb",
     "bunfig.toml",
@@ -123,6 +124,7 @@ const UNREAD: [&str; 58] = [
     "deno.jsonc",
     "deno.lock",
     "import_map.json",
+    "jsr.json",
     "package.yaml",
     "pnpm-lock.yaml",
     "pnpm-workspace.yaml",
@@ -136,21 +138,28 @@ const UNREAD: [&str; 58] = [
     "setup.py",
     "tox.ini",
     "uv.toml",
-    // Maven, Gradle, sbt
+    // Maven, Gradle, sbt, Clojure
     "build.sbt",
+    "deps.edn",
     "gradle-wrapper.properties",
     "maven-wrapper.properties",
     "plugins.sbt",
     "pom.xml",
-    // Ruby, PHP
+    "project.clj",
+    // Ruby, PHP, Crystal
     "composer.json",
     "composer.lock",
     "gemfile",
+    "gemfile.local",
     "gemfile.lock",
     "gems.locked",
     "gems.rb",
+    "shard.lock",
+    "shard.yml",
     // .NET
     "directory.packages.props",
+    "dotnet-tools.json",
+    "global.json",
     "nuget.config",
     "packages.config",
     "packages.lock.json",
@@ -168,24 +177,45 @@ const UNREAD: [&str; 58] = [
     "mix.lock",
     "rebar.config",
     "rebar.lock",
-    // Dart, Haskell, C and C++, Zig, Nix, Bazel
+    // Dart, Haskell, C and C++, Zig, Nix, Bazel, D, Elm, Julia, Perl, R
     "build.zig.zon",
     "cabal.project",
+    "cabal.project.freeze",
+    "cabal.project.local",
     "conanfile.py",
     "conanfile.txt",
+    "cpanfile",
+    "cpanfile.snapshot",
+    "dub.json",
+    "dub.sdl",
+    "dub.selections.json",
+    "elm.json",
     "flake.lock",
+    "flake.nix",
+    "manifest.toml",
     "module.bazel",
+    "module.bazel.lock",
+    "project.toml",
     "pubspec.lock",
     "pubspec.yaml",
+    "renv.lock",
+    "stack.yaml",
+    "stack.yaml.lock",
+    "vcpkg-configuration.json",
     "vcpkg.json",
+    "workspace",
+    "workspace.bazel",
+    "workspace.bzlmod",
 ];
 /// Ends of such names.
-const UNREAD_ENDS: [&str; 13] = [
+const UNREAD_ENDS: [&str; 15] = [
     ".gradle",
     ".gradle.kts",
     ".gradle.dcl",
     ".versions.toml",
     "gradle.lockfile",
+    ".gemfile",
+    ".gemfile.lock",
     ".gemspec",
     ".csproj",
     ".fsproj",
@@ -202,6 +232,8 @@ fn is_unread(dir: &str, name: &str) -> bool {
         || UNREAD_ENDS.iter().any(|end| name.ends_with(end))
         || (["extensions.xml", "settings.xml"].contains(&&*name) && dir.ends_with(".mvn"))
         || (name.ends_with(".lockfile") && dir.ends_with("dependency-locks"))
+        // A manifest for one version of Swift.
+        || (name.starts_with("package@swift-") && name.ends_with(".swift"))
 }
 
 fn unread(_text: &str, _dir: &str) -> Option<Names> {

@@ -3,6 +3,7 @@
 
 use crate::git::Git;
 use comity_core::refusal::{Code, Refusal};
+use comity_project::plain_file;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -97,7 +98,7 @@ impl Clone {
         std::fs::write(&alternates, objects).map_err(|error| failed(&alternates, &error))?;
         if from.join("shallow").exists() {
             let shallow = own.join("shallow");
-            std::fs::copy(from.join("shallow"), &shallow)
+            plain_file::copy(&from.join("shallow"), &shallow)
                 .map_err(|error| failed(&shallow, &error))?;
         }
         if !git.does(&["checkout", "--quiet", "--force", "--detach", "--end-of-options", commit]) {

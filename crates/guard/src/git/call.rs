@@ -52,6 +52,22 @@ const KEPT: [&str; 5] = [
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
 ];
 
+/// Settings that the user's own files decide where a network is reached.
+const FOR_A_NETWORK: [&str; 3] = ["core.askPass", "core.sshCommand", "credential.helper"];
+/// Variables by which the user says how.
+const TRANSPORT: [&str; 10] = [
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_SSL_CERT",
+    "GIT_SSL_KEY",
+    "GIT_SSL_NO_VERIFY",
+    "GIT_PROXY_SSL_CAINFO",
+];
+
 /// Commands that print differences, and what keeps them from running a program for it: an external diff, a text
 /// conversion, or git itself inside of a submodule.
 const DIFFS: [&str; 4] = ["diff", "diff-tree", "log", "show"];
@@ -111,6 +127,18 @@ impl Git {
             }
         }
         Some(self)
+    }
+
+    /// Works over a network with what the user set for all repositories: the helpers that have credentials, and the way to ssh.
+    pub(super) fn over_network(mut self, protocols: &str) -> Git {
+        self.settings.retain(|(name, _)| !FOR_A_NETWORK.contains(&&**name));
+        self.extra.retain(|(name, _)| !KEPT.contains(name));
+        for name in TRANSPORT {
+            if let Some(value) = std::env::var_os(name) {
+                self = self.with(name, value);
+            }
+        }
+        self.with("GIT_ALLOW_PROTOCOL", protocols)
     }
 
     /// Prepares a call. Variables that a hook or a user's shell set must not redirect it, and it must
@@ -220,44 +248,16 @@ impl Git {
 /// Variables that would lead a push elsewhere.
 const OF_A_REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
-/// Pushes a branch for the user: the one call of git that runs the user's hooks and uses the user's credentials. Returns what
-/// git said when it failed.
+/// Pushes a branch because a person asked for it with `land --push`. It is the one call of git that runs the hooks and the
+/// programs that the repository names. Returns what git said when it failed.
 pub(crate) fn push(dir: &Path, remote: &str, branch: &str) -> Result<(), String> {
-    push_commit(dir, remote, &format!("refs/heads/{branch}"), branch)
-}
-
-/// Pushes a commit as a branch for the user, in the same way.
-pub fn push_commit(dir: &Path, remote: &str, commit: &str, branch: &str) -> Result<(), String> {
-    let refs = format!("{commit}:refs/heads/{branch}");
-    for_the_user(dir, &["push", "--quiet", "--", remote, &refs])
-}
-
-/// Carries comity's own refs to a remote, or from there, with the user's credentials. No hook runs: nothing of it is for people.
-pub fn carry(dir: &Path, remote: &str, way: Way, refs: &[String]) -> Result<(), String> {
-    let mut args = vec!["-c", "core.hooksPath=/dev/null"];
-    match way {
-        Way::There => args.extend(["push", "--quiet", "--", remote]),
-        Way::Here => {
-            args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote]);
-        }
-    }
-    args.extend(refs.iter().map(String::as_str));
-    for_the_user(dir, &args)
-}
-
-/// Which way refs are carried.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Way {
-    There,
-    Here,
-}
-
-fn for_the_user(dir: &Path, args: &[&str]) -> Result<(), String> {
+    let refs = format!("refs/heads/{branch}:refs/heads/{branch}");
     let mut command = Command::new("git");
     for name in OF_A_REPOSITORY {
         command.env_remove(name);
     }
-    command.current_dir(dir).args(args).env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+    command.args(["push", "--quiet", "--", remote, &refs]).current_dir(dir);
+    command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),

@@ -1,12 +1,14 @@
 //! Calls of the git binary, never through a shell.
 
 mod call;
+mod carry;
 mod commit;
 mod pairs;
 mod work_tree;
 
 pub(crate) use call::push;
-pub use call::{Git, Way, carry, push_commit, version};
+pub use call::{Git, version};
+pub use carry::{Way, carry};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use pairs::{MergeConflict, MergePair, merge_pairs};
 pub use work_tree::{NewFiles, WorkTree};

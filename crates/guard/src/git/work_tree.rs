@@ -5,6 +5,7 @@ use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
 use comity_core::pattern::spell_path;
 use comity_project::git::Refs;
+use comity_project::plain_file;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -136,7 +137,7 @@ impl WorkTree {
 /// there.
 pub(crate) struct OwnDir {
     pub git: Git,
-    dir: TempDir,
+    pub(super) dir: TempDir,
     /// What git said to what was asked beside.
     pub answers: Vec<String>,
 }
@@ -195,7 +196,7 @@ fn entries(output: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// Copies a file where there is one.
 fn copy(from: &Path, to: &Path) -> Option<()> {
-    match std::fs::copy(from, to) {
+    match plain_file::copy(from, to) {
         Ok(_) => Some(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(()),
         Err(_) => None,

@@ -1,5 +1,6 @@
 //! git's hooks: a commit and a push are checked before they are made.
 
+use crate::plain_file;
 use comity_core::refusal::{Code, Refusal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ const HOOKS: [(&str, &str); 3] = [
 ];
 /// What was there before runs first, under this name.
 const FORMER: &str = "before-comity";
+/// The largest hook that is read.
+const HOOK_BYTES_MAX: usize = 1024 * 1024;
 /// How comity knows its own hooks.
 const MARK: &str = "# comity: made by `comity init`; `comity init --remove` takes it away";
 /// Variables that say that an agent client runs git.
@@ -45,7 +48,7 @@ pub fn install_hooks(
     for (name, ask) in HOOKS {
         let place = dir.join(name);
         let text = script(name, ask, program);
-        let there = std::fs::read(&place).ok();
+        let there = found(&place);
         if there.as_deref() == Some(text.as_bytes()) {
             continue;
         }
@@ -79,7 +82,7 @@ pub fn remove_hooks(common_dir: &Path, dry_run: bool) -> Result<HookOutcome, Ref
     let mut outcome = HookOutcome::default();
     for (name, _) in HOOKS {
         let place = common_dir.join("hooks").join(name);
-        if !std::fs::read(&place).is_ok_and(|there| is_own(&there)) {
+        if !found(&place).is_some_and(|there| is_own(&there)) {
             continue;
         }
         outcome.removed.push(name.to_owned());
@@ -95,6 +98,14 @@ pub fn remove_hooks(common_dir: &Path, dry_run: bool) -> Result<HookOutcome, Ref
         gone.map_err(|error| failed(&place, &error))?;
     }
     Ok(outcome)
+}
+
+/// Reads a hook that is there. What is no plain file of this size is none of comity's, and its text does not matter.
+fn found(place: &Path) -> Option<Vec<u8>> {
+    match plain_file::read(place, HOOK_BYTES_MAX) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        read => Some(read.unwrap_or_default()),
+    }
 }
 
 fn former(place: &Path) -> PathBuf {

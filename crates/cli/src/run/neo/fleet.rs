@@ -7,13 +7,13 @@ use crate::output::{self, Reply};
 use crate::terminal::neutral;
 use comity_api::{ById, CostBy, CostFilter, RunFilter, StartRun, op};
 use comity_core::chain::Hash;
-use comity_core::command::NewTask;
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::run::RunState;
 use comity_core::task::Priority;
 use comity_core::view::RunView;
 use comity_engine::Handler;
+use comity_fleet::{Job, RunPlace, last_words};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::{Map, Value, json};
@@ -60,13 +60,21 @@ fn took(run: &RunView) -> String {
     }
 }
 
-/// The record of a run in neo's form.
-fn record(run: &RunView) -> Value {
+/// The record of a run in neo's form. What it was asked and what it said are on the host that had it.
+fn record(context: &Context, run: &RunView) -> Value {
+    let id = run.id.as_deref().unwrap_or_default();
+    let job = RunPlace::of(context, id).and_then(|place| Job::read(&place.job())).ok();
+    let began = run.started_at.or(run.created_at);
+    let took = began.map(|began| run.ended_at.unwrap_or_else(crate::human::now).since(began).ms());
+    let number = run.pr.as_ref().and_then(|url| url.split_once("/pull/")?.1.parse::<u64>().ok());
     json!({
         "version": 1,
         "runId": uuid(run),
         "agent": run.agent,
         "repo": run.repo,
+        "prompt": job.and_then(|job| job.asked),
+        // No file names the process of a run: its keeper is known by its socket.
+        "pid": Value::Null,
         "branch": run.branch,
         "status": status(run.state),
         "steps": {"execute": {
@@ -79,6 +87,9 @@ fn record(run: &RunView) -> Value {
             "error": run.error.as_ref().map(|error| error.message.clone()),
             "attempt": run.attempt,
             "prUrl": run.pr,
+            "prNumber": number,
+            "durationMs": took,
+            "output": last_words(context, id),
         }},
         "createdAt": run.created_at,
         "updatedAt": run.ended_at.or(run.started_at).or(run.created_at),
@@ -132,16 +143,16 @@ pub(super) fn start(context: &Context, args: NeoRun) -> Result<Reply, Refusal> {
     loop {
         let run = context.ask::<op::RunShow>(ById { id: id.clone() })?.run;
         if !run.state.is_live() {
-            return Ok(ended(&run, args.form.is_json()));
+            return Ok(ended(context, &run, args.form.is_json()));
         }
         std::thread::sleep(LOOK);
     }
 }
 
-fn ended(run: &RunView, json: bool) -> Reply {
+fn ended(context: &Context, run: &RunView, json: bool) -> Reply {
     let exit = u8::from(run.state != RunState::Succeeded);
     if json {
-        return print::json(&record(run)).exit(exit);
+        return print::json(&record(context, run)).exit(exit);
     }
     Reply::text(json!({"run": run}), details(run)).exit(exit)
 }
@@ -192,7 +203,7 @@ pub(super) fn runs(context: &Context, args: &NeoRuns) -> Result<Reply, Refusal> 
             return print::refuse(format!("Run not found: {id}"));
         };
         if args.form.is_json() {
-            return Ok(print::json(&record(run)));
+            return Ok(print::json(&record(context, run)));
         }
         return Ok(Reply::text(json!({"run": run}), details(run)));
     }
@@ -209,7 +220,8 @@ pub(super) fn runs(context: &Context, args: &NeoRuns) -> Result<Reply, Refusal> 
         return Ok(Reply::printed());
     }
     if args.form.is_json() {
-        return Ok(print::json(&found.iter().map(record).collect::<Vec<_>>()));
+        let records: Vec<Value> = found.iter().map(|run| record(context, run)).collect();
+        return Ok(print::json(&records));
     }
     let short_id = |run: &RunView| uuid(run).chars().take(SHORT).collect::<String>();
     let said = if args.short {
@@ -280,14 +292,4 @@ pub(super) fn cost(context: &Context, args: &NeoCost) -> Result<Reply, Refusal> 
         said += &print::table(&["AGENT", "COST", "SESSIONS"], &rows);
     }
     Ok(Reply::text(answer, said))
-}
-
-/// Puts a task where the supervisor finds it.
-pub(super) fn hand_over(context: &Context, task: Option<String>) -> Result<Reply, Refusal> {
-    let Some(title) = task else { return print::refuse("Usage: neo do <task>") };
-    let service = context.service(Access::Write)?;
-    let new = NewTask { title, ..NewTask::default() };
-    let answer = service.call::<op::TaskCreate>(&context.caller(), new)?;
-    let said = format!("Task {} created for the supervisor", answer.task.id);
-    Ok(Reply::text(answer, print::success(&said)))
 }

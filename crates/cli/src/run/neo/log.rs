@@ -187,6 +187,20 @@ fn of_run(event: &EventView, run: &str) -> bool {
     !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }
 
+/// Shows events as they come, until somebody ends it.
+pub(super) fn follow(
+    context: &Context,
+    from: Option<u64>,
+    short: bool,
+    fits: impl Fn(&EventView) -> bool + Send + 'static,
+) -> Result<Reply, Refusal> {
+    let show = move |event: &EventView| !fits(event) || output::text(&line(event, short)).is_ok();
+    let service = context.service(Access::Write)?;
+    let (input, stop, caller) = (TailEvents { from }, Stop::default(), context.caller());
+    StreamHandler::<op::EventTail>::stream(&service, &caller, input, Box::new(show), &stop)?;
+    Ok(Reply::printed())
+}
+
 pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> {
     let (service, caller) = (context.service(Access::Read)?, context.caller());
     // The id names a task if there is such a task, and a run otherwise.
@@ -220,13 +234,7 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
     if args.follow {
         let _ = output::text(&said);
         let from = events.last().map(|event| event.seq + 1);
-        let short = args.short;
-        let show =
-            move |event: &EventView| !fits(event) || output::text(&line(event, short)).is_ok();
-        let service = context.service(Access::Write)?;
-        let (input, stop) = (TailEvents { from }, Stop::default());
-        StreamHandler::<op::EventTail>::stream(&service, &caller, input, Box::new(show), &stop)?;
-        return Ok(Reply::printed());
+        return follow(context, from, args.short, fits);
     }
     if events.is_empty() {
         return Err(Refusal::new(Code::NotFound, "No event logs found.")

@@ -15,6 +15,7 @@ use crate::args::{self, Global, NeoCommand};
 use crate::env;
 use crate::output::{self, Reply};
 use comity_core::refusal::Refusal;
+use comity_project::Context;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -32,8 +33,20 @@ pub(super) fn run(global: &Global, command: NeoCommand) -> Result<Reply, Refusal
         .or_else(|refusal| if global.json { Err(refusal) } else { Ok(print::failed(&refusal)) })
 }
 
+/// Finds the project. neo's `--repo` is the path of a repository, and comity's its name in the store: a directory that is there is
+/// meant as neo means it.
+fn project(global: &Global) -> Result<Context, Refusal> {
+    let (mut machine, mut own) = (env::machine()?, global.clone());
+    let path = own.repo.as_ref().map(|repo| machine.cwd.join(repo));
+    if let Some(dir) = path.and_then(|path| path.canonicalize().ok()).filter(|dir| dir.is_dir()) {
+        machine.cwd = dir;
+        own.repo = None;
+    }
+    Ok(env::seeing(Context::find(&machine, &own.asked())?))
+}
+
 fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
-    let context = || env::project(global);
+    let context = || project(global);
     let form = match (global.json, args::json_comes_first()) {
         (false, _) => Form::Words,
         (true, true) => Form::Object,
@@ -55,7 +68,7 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
         }
         NeoCommand::Agents { form } => supervisor::agents(&context()?, &form),
         NeoCommand::Child(command) => supervisor::child(&context()?, command, global),
-        NeoCommand::Do { task, .. } => fleet::hand_over(&context()?, task),
+        NeoCommand::Do { task, .. } => supervisor::hand_over(&context()?, task, global),
     }
 }
 

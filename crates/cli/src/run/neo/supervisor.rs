@@ -6,6 +6,7 @@ use crate::output::{self, Reply};
 use crate::terminal::neutral;
 use comity_api::{AgentDefinition, EventFilter, EventView, Nothing, Since, WriteNote, op};
 use comity_core::command::NewTask;
+use comity_core::ids::SUPERVISOR;
 use comity_core::limits::PAGE_MAX;
 use comity_core::money::Usd;
 use comity_core::refusal::Refusal;
@@ -27,10 +28,11 @@ pub(super) fn supervise(
     args: NeoSupervise,
     global: &Global,
 ) -> Result<Reply, Refusal> {
-    if args.status || args.attach {
-        let follow = args.attach.then_some("see what it does with `comity log --follow`");
-        let reply = shown(context, global.json)?;
-        return Ok(follow.into_iter().fold(reply, Reply::note));
+    if args.status {
+        return shown(context, global.json);
+    }
+    if args.attach {
+        return attach(context);
     }
     if args.kill {
         if !stop(context)? {
@@ -106,11 +108,46 @@ pub(super) fn message(context: &Context, text: &str) -> Result<Reply, Refusal> {
     Ok(Reply::text(answer, print::success(&said)))
 }
 
+/// Puts a task where the supervisor finds it, and does what is due now. A supervisor that is at work already does it itself.
+pub(super) fn hand_over(
+    context: &Context,
+    task: Option<String>,
+    global: &Global,
+) -> Result<Reply, Refusal> {
+    let Some(title) = task else { return print::refuse("Usage: neo do <task>") };
+    let service = context.service(Access::Write)?;
+    let new = NewTask { title, ..NewTask::default() };
+    let answer = service.call::<op::TaskCreate>(&context.caller(), new)?;
+    let said = format!("Task {} created for the supervisor", answer.task.id);
+    let reply = Reply::text(answer, print::success(&said));
+    let beat = SuperviseArgs { once: true, ..SuperviseArgs::default() };
+    Ok(match crate::run::supervise::run(context, &beat, global) {
+        Ok(_) => reply,
+        Err(refusal) => reply.note(format!("no beat was done now: {}", refusal.message)),
+    })
+}
+
+/// Shows what the supervisor does from now on, until somebody ends it.
+fn attach(context: &Context) -> Result<Reply, Refusal> {
+    let it = post(context)?;
+    if it.state == "stopped" {
+        return print::refuse("No supervisor running");
+    }
+    let _ = output::text(&words(&it));
+    let fits = |event: &EventView| event.agent == SUPERVISOR;
+    super::log::follow(context, None, false, fits)
+}
+
 fn shown(context: &Context, json: bool) -> Result<Reply, Refusal> {
     let it = post(context)?;
     if json {
         return Ok(print::json(&state(&it)));
     }
+    let said = words(&it);
+    Ok(Reply::text(json!({"supervisor": it}), said))
+}
+
+fn words(it: &Post) -> String {
     let mut said = format!("Supervisor \"{}\": {}\n", it.name, it.state);
     let lines = [
         ("PID", it.pid.map(|pid| pid.to_string())),
@@ -125,7 +162,7 @@ fn shown(context: &Context, json: bool) -> Result<Reply, Refusal> {
             said += &format!("  {name}: {}\n", neutral(&value));
         }
     }
-    Ok(Reply::text(json!({"supervisor": it}), said))
+    said
 }
 
 /// The fields of neo's `state.json` that comity knows.
