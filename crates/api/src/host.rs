@@ -2,7 +2,7 @@
 
 use comity_core::merging::Probe;
 use comity_core::money::Usd;
-use comity_core::run::Stage;
+use comity_core::run::{GitStrategy, Stage};
 use comity_core::time::Millis;
 use comity_core::view::RunView;
 use schemars::JsonSchema;
@@ -36,6 +36,8 @@ pub struct StartRun {
     pub labels: Vec<String>,
     /// Why a person starts without the plan that was begun.
     pub skip_design: Option<String>,
+    /// How far the work goes when it is handed in; without it, what the agent is set to, else what its report recommends.
+    pub git_strategy: Option<GitStrategy>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

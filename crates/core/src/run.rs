@@ -68,6 +68,22 @@ word_enum! {
     }
 }
 
+word_enum! {
+    /// How far the work of a run goes when it is handed in.
+    #[derive(JsonSchema)]
+    pub enum GitStrategy as "git strategy" {
+        /// Its branch stays where it is, whatever the report recommends.
+        Branch => "branch",
+        /// Its branch is pushed and gets a pull request, unless the report wants it kept or discarded.
+        Pr => "pr",
+    }
+}
+
+impl GitStrategy {
+    /// Where the facts of a run say its strategy.
+    pub const META: &str = "gitStrategy";
+}
+
 impl Stage {
     /// Returns the least role that can do it.
     pub fn role(self) -> Role {

@@ -131,6 +131,9 @@ pub struct Worker {
     pub session: Option<String>,
 }
 
+/// A text of a person that begins with this is remembered for later work.
+pub const REMEMBER: &str = "--remember";
+
 /// What a review said when it sent the work back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
@@ -144,7 +147,13 @@ pub struct Feedback {
 impl Feedback {
     /// Returns what was said, or that nothing was.
     pub fn words(&self) -> &str {
-        if self.text.trim().is_empty() { "(no reason given)" } else { self.text.trim_end() }
+        let text = self.to_remember().unwrap_or(&self.text);
+        if text.trim().is_empty() { "(no reason given)" } else { text.trim_end() }
+    }
+
+    /// Returns what is meant for later work, too, where whoever said it asked for that.
+    pub fn to_remember(&self) -> Option<&str> {
+        self.text.strip_prefix(REMEMBER).map(str::trim)
     }
 }
 

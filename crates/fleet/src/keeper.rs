@@ -198,6 +198,7 @@ pub fn keep(
 
 impl Keeper<'_> {
     fn work(&mut self, around: &Surroundings<'_>) -> Result<(), Refusal> {
+        let _place = self.wait_for_place()?;
         let mut space = self.prepare(around)?;
         // The door closes when the run is over, and not before.
         let socket = self.place.socket(self.context)?;

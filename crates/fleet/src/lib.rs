@@ -18,6 +18,7 @@ mod report;
 mod resume;
 mod sandbox;
 mod session;
+mod slots;
 mod spaces;
 mod start;
 mod steer;

@@ -17,7 +17,7 @@ use comity_core::hint::say;
 use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::run::{RunError, RunFault, RunState, Stage, Tokens};
+use comity_core::run::{GitStrategy, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::task::{Deliverable, Priority};
 use comity_core::view::{RunView, TaskView};
 use comity_engine::{Caller, Service};
@@ -50,6 +50,8 @@ pub struct Asked {
     pub fresh: bool,
     /// Why a person starts without the plan that was begun.
     pub skip_design: Option<String>,
+    /// How far the work goes when it is handed in.
+    pub git_strategy: Option<GitStrategy>,
     /// The run that failed, and that this one goes on with.
     pub resumed_from: Option<String>,
     /// The step of the supervisor that starts it.
@@ -73,7 +75,7 @@ impl From<StartRun> for Asked {
         let StartRun {
             agent, prompt, task, branch, base, stage, meta, driver, model, budget, ..
         } = wanted;
-        let StartRun { max_turns, labels, skip_design, .. } = wanted;
+        let StartRun { max_turns, labels, skip_design, git_strategy, .. } = wanted;
         Asked {
             agent,
             prompt,
@@ -88,6 +90,7 @@ impl From<StartRun> for Asked {
             max_turns,
             labels,
             skip_design,
+            git_strategy,
             ..Asked::default()
         }
     }
@@ -219,6 +222,9 @@ pub(crate) fn plan(
     let mut meta = resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta));
     if let (Some(turns), false) = (asked.max_turns, labels.is_empty()) {
         meta.insert(MAX_TURNS.to_owned(), turns.into());
+    }
+    if let Some(strategy) = asked.git_strategy.or(settings.git_strategy) {
+        meta.insert(GitStrategy::META.to_owned(), strategy.as_str().into());
     }
     let new = NewRun {
         agent: agent.name.clone(),

@@ -271,9 +271,7 @@ pub(crate) fn forward(root: &Git, branch: &str, new: &str) -> Option<String> {
     if old.as_deref() == Some(new) {
         return None;
     }
-    let listed = root.output(&["worktree", "list", "--porcelain"]);
-    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    if listed.unwrap_or_default().lines().any(|line| line == format!("branch {name}")) {
+    if checked_out(root, branch) {
         return Some(format!("{branch} is checked out and was not moved"));
     }
     let forward =
@@ -284,6 +282,14 @@ pub(crate) fn forward(root: &Git, branch: &str, new: &str) -> Option<String> {
         return Some(format!("{branch} has other commits and was not moved"));
     }
     None
+}
+
+/// Tells whether some work tree has a branch checked out.
+pub(crate) fn checked_out(root: &Git, branch: &str) -> bool {
+    let listed = root.output(&["worktree", "list", "--porcelain"]);
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = format!("branch refs/heads/{branch}");
+    listed.unwrap_or_default().lines().any(|known| known == line)
 }
 
 /// Returns the commit that a run begins with: what the caller named, else the tip of the base branch.

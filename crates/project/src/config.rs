@@ -60,6 +60,7 @@ pub struct Config {
     pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
     pub(crate) supervisor: Option<supervisor::SupervisorTable>,
     pub(crate) ci: supervisor::CiTable,
+    pub(crate) pr: supervisor::PrTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -334,7 +335,6 @@ impl Config {
             .chain(gates)
             .chain(self.driver_powers(root)?)
             .chain(self.github_powers(root))
-            .chain(self.ci_power(root)?)
             .collect())
     }
 

@@ -8,7 +8,7 @@ use crate::trust::Power;
 use comity_core::money::Usd;
 use comity_core::pattern::Pattern;
 use comity_core::policy::FleetPolicy;
-use comity_core::run::Tokens;
+use comity_core::run::{GitStrategy, Tokens};
 use comity_core::time::Millis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,6 +147,7 @@ pub(crate) struct AgentTable {
     max_cost: Option<f64>,
     allow: Vec<String>,
     labels: Vec<String>,
+    git_strategy: Option<String>,
 }
 
 /// A driver as the settings have it.
@@ -185,6 +186,8 @@ pub struct AgentSettings {
     pub allow: Vec<String>,
     /// What a worker must offer to take its runs; without any, they start on the host that asks for them.
     pub labels: Vec<String>,
+    /// How far the work of its runs goes when it is handed in; without it, its reports say.
+    pub git_strategy: Option<GitStrategy>,
 }
 
 /// What is set about runs on other hosts.
@@ -315,7 +318,7 @@ impl Config {
             Power { root: root.dir.clone(), kind, value }
         };
         let set = self.drivers()?.into_iter().filter(|driver| driver.is_set).map(power);
-        Ok(set.chain(self.ci_power(root)?).collect())
+        Ok(set.chain(self.pull_powers(root)?).collect())
     }
 
     /// Returns what is set for the runs of an agent.
@@ -333,6 +336,7 @@ impl Config {
             max_cost: dollars(&format!("agent.{name}.max_cost"), table.max_cost)?,
             allow: table.allow.clone(),
             labels: Self::labels_of(name, &table.labels)?,
+            git_strategy: strategy(name, table.git_strategy.as_deref())?,
         })
     }
 
@@ -378,6 +382,12 @@ impl Config {
         self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
         policy(&self.fleet, &self.budget)
     }
+}
+
+fn strategy(agent: &str, given: Option<&str>) -> Result<Option<GitStrategy>, Problem> {
+    let key = format!("agent.{agent}.git_strategy");
+    let wrong = |refusal: comity_core::refusal::Refusal| Problem::new(&key, refusal.message);
+    given.map(GitStrategy::parse).transpose().map_err(wrong)
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -31,6 +31,12 @@ pub(crate) struct CiTable {
     tail: Option<String>,
 }
 
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PrTable {
+    create: Option<String>,
+}
+
 /// The part of `[fleet]` that a supervisor goes by.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slots {
@@ -50,6 +56,8 @@ pub struct CiCheck {
 
 /// The table in which the command stands that asks for checks.
 pub const CI_CHECK: &str = "ci.check";
+/// The table in which the command stands that opens pull requests.
+pub const PR_CREATE: &str = "pr.create";
 /// The file with a project's own rows.
 const RULES_FILE: &str = "supervisor.toml";
 const TAIL: usize = 8 * 1024;
@@ -104,14 +112,21 @@ impl Config {
         Ok(Some(CiCheck { command, tail }))
     }
 
-    /// Returns what the user has to trust before checks are asked for.
-    pub(crate) fn ci_power(&self, root: &Root) -> Result<Option<Power>, Problem> {
-        let power = |check: CiCheck| Power {
+    /// Returns the command that opens a pull request, where that is set.
+    pub fn pr_create(&self) -> Option<String> {
+        self.pr.create.clone().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns what the user has to trust before checks are asked for or pull requests are opened.
+    pub(crate) fn pull_powers(&self, root: &Root) -> Result<Vec<Power>, Problem> {
+        let check = self.ci_check()?.map(|check| (CI_CHECK, check.command));
+        let create = self.pr_create().map(|command| (PR_CREATE, command));
+        let power = |(kind, value): (&str, String)| Power {
             root: root.dir.clone(),
-            kind: CI_CHECK.to_owned(),
-            value: check.command,
+            kind: kind.to_owned(),
+            value,
         };
-        Ok(self.ci_check()?.map(power))
+        Ok(check.into_iter().chain(create).map(power).collect())
     }
 }
 

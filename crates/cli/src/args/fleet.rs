@@ -1,12 +1,12 @@
 //! `comity run …`, `comity runs`, `comity cost`, `comity budget …`
 
 use super::help;
-use super::values::{PageArgs, cost_by, dollars, period, run_state, stage, text};
+use super::values::{PageArgs, cost_by, dollars, git_strategy, period, run_state, stage, text};
 use clap::{Args, Subcommand};
 use comity_api::{CostBy, op};
 use comity_core::budget::Per;
 use comity_core::money::Usd;
-use comity_core::run::{RunState, Stage};
+use comity_core::run::{GitStrategy, RunState, Stage};
 
 fn label(text: &str) -> Result<String, String> {
     comity_project::fleet::label(text).map(|_| text.to_owned())
@@ -70,6 +70,9 @@ pub struct StartArgs {
     /// Explain why the plan is not needed
     #[arg(long, value_name = "TEXT", value_parser = text, requires = "skip_design")]
     pub reason: Option<String>,
+    /// How far the work goes when it is handed in: branch (it stays here) or pr (default: what the report recommends)
+    #[arg(long, value_name = "HOW", value_parser = git_strategy)]
+    pub git_strategy: Option<GitStrategy>,
     /// Wait for the end of the run; exit with 3 unless it succeeded
     #[arg(long)]
     pub wait: bool,

@@ -121,7 +121,13 @@ pub enum TaskCommand {
     #[command(about = help::<op::TaskRequestChanges>(),
         after_help = "Example:\n  comity task request-changes T1 --reason 'handle leap years'"
     )]
-    RequestChanges(VerbArgs),
+    RequestChanges {
+        #[command(flatten)]
+        verb: VerbArgs,
+        /// Let the supervisor remember the reason for later work, too
+        #[arg(long, requires = "reason")]
+        remember: bool,
+    },
     #[command(about = help::<op::TaskMerge>(), after_help = "Example:\n  comity task merge T1")]
     Merge(VerbArgs),
     #[command(about = help::<op::TaskDone>(), after_help = "Example:\n  comity task done T1 --merged \"$(git rev-parse main)\"")]

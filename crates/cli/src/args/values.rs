@@ -13,7 +13,7 @@ use comity_core::memory::MemoryType;
 use comity_core::money::Usd;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
-use comity_core::run::{RunState, Stage};
+use comity_core::run::{GitStrategy, RunState, Stage};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -91,6 +91,7 @@ parsed! {
     trigger: Trigger;
     run_state: RunState;
     stage: Stage;
+    git_strategy: GitStrategy;
     period: Per;
 }
 

@@ -107,6 +107,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         budget: args.budget,
         max_turns: args.max_turns,
         labels: args.label,
+        git_strategy: args.git_strategy,
         skip_design: args.skip_design.then_some(args.reason).flatten(),
     };
     let fleet = on_host(context, Access::Write)?;

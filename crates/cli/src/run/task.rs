@@ -22,6 +22,7 @@ use comity_core::brief::Brief;
 use comity_core::command::{NewTask, StepVerb, Submission};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
+use comity_core::task::REMEMBER;
 use comity_engine::{CommandOutput, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
@@ -68,7 +69,12 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
         TaskCommand::Review(args) => verb::<op::TaskReview>(context, args, TaskStep::Review),
         TaskCommand::Approve(args) => verb::<op::TaskApprove>(context, args, TaskStep::Approve),
-        TaskCommand::RequestChanges(args) => {
+        TaskCommand::RequestChanges { verb: VerbArgs { ids, reason }, remember } => {
+            let reason = reason.map(|reason| match remember {
+                true => format!("{REMEMBER} {reason}"),
+                false => reason,
+            });
+            let args = VerbArgs { ids, reason };
             verb::<op::TaskRequestChanges>(context, args, TaskStep::RequestChanges)
         }
         TaskCommand::Merge(args) => verb::<op::TaskMerge>(context, args, TaskStep::Merge),

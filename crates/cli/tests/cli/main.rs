@@ -33,6 +33,7 @@ mod foreign_files;
 mod gates;
 mod git_work;
 mod guard_hook;
+mod hand_over;
 mod handed_out;
 mod hostile;
 mod hostile_git;

@@ -91,6 +91,13 @@ pub enum RunChange {
         subject: String,
         step: Option<String>,
     },
+    /// Its branch was pushed, or stays here.
+    HandOver {
+        /// The pull request of the branch.
+        pr: Option<String>,
+        /// What was done, or why the branch stays.
+        text: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

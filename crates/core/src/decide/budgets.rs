@@ -126,6 +126,7 @@ impl Rule<'_> {
             cost_basis: after.cost_basis,
             head: progress.head.clone(),
             session: progress.session.clone(),
+            pr: None,
         };
         self.push(Some(&run.task), Event::RunProgressed(Box::new(body)));
         if !progress.calls.is_empty() && run.state != RunState::Paused {

@@ -445,11 +445,15 @@ pub(super) fn context(map: &Map<String, Value>) -> Check {
 }
 
 pub(super) fn json_ok(what: &str, value: &Value) -> Check {
-    if depth(value) > limits::JSON_DEPTH_MAX {
+    json_ok_within(what, value, limits::JSON_DEPTH_MAX, limits::TEXT_BYTES_MAX)
+}
+
+pub(super) fn json_ok_within(what: &str, value: &Value, levels: usize, bytes: usize) -> Check {
+    if depth(value) > levels {
         return Err(Refusal::input(format!("the {what} is nested too deeply"))
-            .hint(format!("use at most {} levels", limits::JSON_DEPTH_MAX)));
+            .hint(format!("use at most {levels} levels")));
     }
-    at_most(what, value.to_string().len(), limits::TEXT_BYTES_MAX, "bytes")
+    at_most(what, value.to_string().len(), bytes, "bytes")
 }
 
 fn depth(value: &Value) -> usize {

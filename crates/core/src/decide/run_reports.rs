@@ -7,12 +7,12 @@ use super::stop::{Wear, choice, exhausted};
 use super::together::Ahead;
 use crate::command::{Command, RunEnd, Submission, TaskVerb};
 use crate::decision::{Addressee, DESIGN_ASKS_MAX, Decision, DecisionPurpose, DecisionState};
-use crate::event::{DecisionAsked, Event, StatusChanged, TaskUpdated};
+use crate::event::{DecisionAsked, Event, Note, RunProgressed, StatusChanged, TaskUpdated};
 use crate::facts::Ruling;
 use crate::ids::DecisionId;
 use crate::run::{Run, RunState, Stage};
 use crate::status::Status;
-use crate::supervise::OBJECTIVE;
+use crate::supervise::{HANDED_OVER, OBJECTIVE};
 use crate::task::{CheckState, ChecklistItem, Deliverable, Task};
 use serde_json::Value;
 
@@ -56,6 +56,27 @@ impl Rule<'_> {
             self.end_scouting(ahead, acting, run, said("summary"))?;
         }
         Ok(())
+    }
+
+    /// The branch of a run was pushed, or stays here: its task says so, and the task and the run name the pull request.
+    pub(super) fn handed_over(&mut self, run: &Run, pr: Option<&String>, text: &str) {
+        let context = [(HANDED_OVER.to_owned(), run.id.to_string().into())].into_iter().collect();
+        let (context, pr) = (Some(context), pr.cloned());
+        let body = TaskUpdated { pr: pr.clone(), context, ..TaskUpdated::default() };
+        self.push(Some(&run.task), Event::TaskUpdated(Box::new(body)));
+        let progress = RunProgressed {
+            run: run.id,
+            turn: run.turns,
+            tokens: run.tokens,
+            cost_usd: run.cost,
+            cost_basis: run.cost_basis,
+            head: None,
+            session: None,
+            pr,
+        };
+        self.push(Some(&run.task), Event::RunProgressed(Box::new(progress)));
+        let note = Note { kind: "action".to_owned(), text: text.to_owned() };
+        self.push(Some(&run.task), Event::Note(note));
     }
 
     /// Work that is approved and is what was asked for has met its checklist, as the reviewer claims.

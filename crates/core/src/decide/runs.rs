@@ -21,7 +21,7 @@ use crate::run::{
 use crate::status::Status;
 use crate::task::Task;
 use crate::via::Via;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 /// Finds a run by its id.
 pub fn find_run<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Run> {
@@ -91,7 +91,7 @@ impl Rule<'_> {
             driver: new.driver.clone(),
             model: new.model.clone(),
             stage: new.stage,
-            meta: new.meta.clone(),
+            meta: self.meta(new, &task),
             branch: new.branch.clone().or_else(|| now.branch.clone()),
             base: new.base.clone(),
             prompt_sha256: new.prompt_sha256.clone(),
@@ -108,6 +108,7 @@ impl Rule<'_> {
             writable: new.writable,
             fence,
             ttl: self.policy.fleet.ttl,
+            pr: now.pr.clone(),
         };
         self.push(Some(&task), Event::RunQueued(Box::new(queued)));
         self.reserve(&task, id, wanted, scopes);
@@ -115,6 +116,15 @@ impl Rule<'_> {
             self.cap_run(id, max);
         }
         Ok(Answer::Run(id))
+    }
+
+    /// Returns the facts about a run: what the caller knows, with the ticket and the stage where it does not say them.
+    fn meta(&self, new: &NewRun, task: &TaskId) -> Map<String, Value> {
+        let mut meta = new.meta.clone();
+        for (key, value) in [("ticketId", task.as_str()), ("stage", new.stage.as_str())] {
+            meta.entry(key).or_insert_with(|| Value::String(value.to_owned()));
+        }
+        meta
     }
 
     /// Returns the live run that the caller acts in.
@@ -303,6 +313,7 @@ impl Rule<'_> {
             | RunChange::Complete { .. }
             | RunChange::Wait { .. }
             | RunChange::End(_)
+            | RunChange::HandOver { .. }
             | RunChange::Checkpoint { .. } => {
                 if !self.keeps(run) {
                     self.require(Verb::Work)?;
@@ -360,6 +371,7 @@ impl Rule<'_> {
             }
             RunChange::Stop { now, reason } => return self.stop_run(run, *now, reason.as_ref()),
             RunChange::End(end) => return self.end_run(run, end),
+            RunChange::HandOver { pr, text } => self.handed_over(run, pr.as_ref(), text),
             RunChange::Checkpoint { sha, subject, step } => {
                 if !run.state.is_live() {
                     return Err(wrong_state(run, "and takes no more commits").into());
@@ -457,7 +469,8 @@ impl Rule<'_> {
             self.charge_unpriced(run);
         }
         let reviews = self.facts.task(&self.request.repo, &run.task)?;
-        let event = ended(run, &end, reviews, self.now().since(run.alive_since()).ms(), unpriced);
+        let pr = ahead.facts().task(&self.request.repo, &run.task)?.and_then(|task| task.pr.clone());
+        let event = ended(run, &end, reviews, self.now().since(run.alive_since()).ms(), unpriced, pr);
         self.push(Some(&run.task), event);
         let scopes = self.known_scopes(run)?;
         let left = self.facts.run(&self.request.repo, run.id)?.map_or(run.reserved, |r| r.reserved);
@@ -517,7 +530,7 @@ pub(super) fn reviewer(run: &Run, task: Option<&Task>) -> Option<AgentId> {
     task.is_some_and(is_own).then(|| run.identity.clone())
 }
 
-fn ended(run: &Run, end: &RunEnd, task: Option<&Task>, lived_ms: i64, unpriced: bool) -> Event {
+fn ended(run: &Run, end: &RunEnd, task: Option<&Task>, lived_ms: i64, unpriced: bool, pr: Option<String>) -> Event {
     let basis = if unpriced { Some(CostBasis::Estimated) } else { run.cost_basis };
     Event::RunEnded(Box::new(RunEnded {
         run: run.id,
@@ -535,6 +548,7 @@ fn ended(run: &Run, end: &RunEnd, task: Option<&Task>, lived_ms: i64, unpriced: 
         duration_seconds: u64::try_from(lived_ms / 1000).unwrap_or_default(),
         said: end.said.clone(),
         frees_review_of: reviewer(run, task),
+        pr,
     }))
 }
 
@@ -557,7 +571,7 @@ pub(super) fn lost(
             steps: Vec::new(),
             said: Map::new(),
         };
-        ended(run, &end, task, 0, false)
+        ended(run, &end, task, 0, false, None)
     } else {
         let frees_review_of = reviewer(run, task);
         let (run, host) = (run.id, run.host.clone());

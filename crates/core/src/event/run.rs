@@ -37,6 +37,9 @@ pub struct RunQueued {
     pub writable: bool,
     pub fence: Fence,
     pub ttl: Millis,
+    /// The pull request of its branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +65,9 @@ pub struct RunProgressed {
     pub head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The pull request of its branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,6 +113,9 @@ pub struct RunEnded {
     /// Whose review of the task ends with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frees_review_of: Option<AgentId>,
+    /// The pull request of its branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr: Option<String>,
 }
 
 /// A keeper was not heard of for too long.

@@ -85,6 +85,7 @@ pub fn run(before: Option<Run>, placed: &Placed) -> Option<Run> {
             run.cost_basis = e.cost_basis.or(run.cost_basis);
             run.head = e.head.clone().or(run.head);
             run.session = e.session.clone().or(run.session);
+            run.pr = e.pr.clone().or(run.pr);
         }
         Event::RunWaiting(e) => {
             run.state = RunState::Waiting;
@@ -167,7 +168,7 @@ fn queued(e: &RunQueued, placed: &Placed) -> Option<Run> {
         not_before: None,
         report: None,
         said: Map::new(),
-        pr: None,
+        pr: e.pr.clone(),
         wip: None,
         exit: None,
         milestones: Vec::new(),
@@ -186,6 +187,7 @@ fn ended(run: &mut Run, e: &RunEnded, placed: &Placed) {
     run.wip.clone_from(&e.wip);
     run.report.clone_from(&e.report_kind);
     run.said.clone_from(&e.said);
+    run.pr = e.pr.clone().or_else(|| run.pr.take());
     run.cost_basis = e.cost_basis;
     run.turns = e.turns;
     run.waiting_on = None;

@@ -4,7 +4,7 @@ use super::facts::{Known, Subject};
 use super::remember::{may_be_remembered, repeated_error, repeated_issue, scope};
 use super::table::{Action, Row, Table, Trigger};
 use super::triage::Evaluated;
-use super::view::{Ask, Deed, Dispatch, Step};
+use super::view::{Ask, Deed, Dispatch, Settle, Step};
 use crate::command::{Command, ConstraintChanges, NewMemory, NewTask, TaskVerb};
 use crate::decide::{PLAN_PATH, gate_state};
 use crate::decision::{Addressee, Decision, DecisionPurpose, DecisionState};
@@ -13,7 +13,7 @@ use crate::ids::TaskId;
 use crate::memory::MemoryType;
 use crate::run::{Run, Stage};
 use crate::status::Status;
-use crate::task::{CheckState, Gate, Priority, Task};
+use crate::task::{CheckState, Gate, Priority, REMEMBER, Task};
 use crate::time::Millis;
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ pub(super) fn step(
         rule: row.id.clone(),
         on: row.on,
         subject: subject(known.of)?,
-        version: version(known),
+        version: version(known, row.on),
         task: known.of.task.map(|task| task.id.clone()),
         facts,
         because: known.render(&because),
@@ -57,8 +57,11 @@ fn subject(of: Subject<'_>) -> Option<String> {
 
 /// Says what the subject was like. What happens to a task changes its version; a decision and a run are settled once;
 /// a directive comes again.
-fn version(known: &Known<'_, '_>) -> String {
+fn version(known: &Known<'_, '_>, on: Trigger) -> String {
     match known.of {
+        Subject { decision: None, task: Some(task), .. } if on == Trigger::PersonText => {
+            task.feedback.as_ref().map_or("0".to_owned(), |said| format!("round-{}", said.round))
+        }
         Subject { decision: Some(one), .. } => one.state.as_str().to_owned(),
         Subject { directive: Some(one), .. } => {
             one.last_triggered_at.map_or("0".to_owned(), |at| at.ms().to_string())
@@ -118,6 +121,7 @@ fn deed(table: &Table, known: &Known<'_, '_>, row: &Row) -> Option<Deed> {
         Action::Task => task(table, known, row),
         Action::Gate => Some(Deed::Gates(triggered(known)?)),
         Action::Merge => Some(Deed::Land(known.of.task?.id.clone())),
+        Action::Push => Some(Deed::Push(known.of.run?.id)),
     }
 }
 
@@ -193,6 +197,14 @@ fn again(known: &Known<'_, '_>, task: &Task, run: &Run) -> Deed {
     };
     new.resumed_from = Some(run.id);
     Deed::Dispatch(new)
+}
+
+/// Settles first what is to be about a branch that lost commits.
+fn settled(mut deed: Deed, settle: Settle) -> Deed {
+    if let Deed::Dispatch(new) = &mut deed {
+        new.settle = Some(settle);
+    }
+    deed
 }
 
 fn run_for(known: &Known<'_, '_>, task: &Task, agent: &str, prompt: Option<String>) -> Deed {
@@ -304,8 +316,8 @@ fn decide(known: &Known<'_, '_>, row: &Row) -> Option<Deed> {
         None if concerns => format!("{} is done, with concerns. What now?", task.id),
         None => {
             let because = row.because.as_deref().map(|text| known.render(text));
-            let why = because.unwrap_or_else(|| told(known, row));
-            format!("{}: {why}. What now?", task.id)
+            let because = because.map(|why| format!("{}: {why}", task.id));
+            format!("{}. What now?", because.unwrap_or_else(|| told(known, row)))
         }
     };
     let to = match row.arg("to") {
@@ -343,7 +355,7 @@ fn memory(known: &Known<'_, '_>, row: &Row) -> Option<Deed> {
             let (issue, count) = repeated_issue(known.index, known.of.run?)?;
             format!("Reviews found {issue} {count} times: look for it before handing in.")
         }
-        (Trigger::PersonText, _) => feedback(known.of.decision?)?,
+        (Trigger::PersonText, _) => feedback(known.of)?,
         (_, Some(text)) => known.render(text),
         (Trigger::TaskReview, None) => {
             format!("{} waits for its checks", known.of.task?.id)
@@ -366,12 +378,16 @@ fn memory(known: &Known<'_, '_>, row: &Row) -> Option<Deed> {
     Some(Deed::Write(vec![Command::MemoryWrite(Box::new(new))]))
 }
 
-/// Words of a person that are meant for later, too.
-fn feedback(decision: &Decision) -> Option<String> {
-    let said = decision.text.as_deref().or(decision.answer.as_deref())?.trim();
+/// Words of a person that are meant for later, too: an answer, or what a review sent back.
+fn feedback(of: Subject<'_>) -> Option<String> {
+    let said = match (of.decision, of.task) {
+        (Some(decision), _) => decision.text.as_deref().or(decision.answer.as_deref())?,
+        (None, task) => task?.feedback.as_ref()?.text.as_str(),
+    };
+    let said = said.trim();
     let lower = said.to_lowercase();
     let begins = ["always ", "never ", "from now on"].iter().any(|word| lower.starts_with(word));
-    let asked = said.strip_prefix("--remember").map(str::trim);
+    let asked = said.strip_prefix(REMEMBER).map(str::trim);
     match (begins, asked) {
         (_, Some(text)) => Some(text.to_owned()),
         (true, None) => Some(said.to_owned()),
@@ -493,13 +509,15 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
         let words = match &deed {
             Deed::Dispatch(new) => format!("dispatch {}", new.agent),
             Deed::Discard(..) => "discard".to_owned(),
-            Deed::Write(_) | Deed::Ask(_) | Deed::Land(_) | Deed::Gates(_) => key.to_owned(),
+            Deed::Write(_) | Deed::Ask(_) | Deed::Land(_) | Deed::Push(_) | Deed::Gates(_) => {
+                key.to_owned()
+            }
         };
         Some(Some(Step {
             rule: format!("{rule}.{key}"),
             on: Trigger::DecisionOpen,
             subject: task.id.to_string(),
-            version: version(known),
+            version: version(known, Trigger::DecisionOpen),
             task: Some(task.id.clone()),
             facts,
             because: format!("{}: {key}", one.id),
@@ -521,8 +539,14 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
         let run = index.developed(&task.id)?;
         return match key.as_str() {
             "abandon" => of(one, DIVERGED, &key, Deed::Write(vec![abandon("the branch diverged")])),
-            "restore" => of(one, DIVERGED, &key, again(known, task, run)),
-            _ => of(one, DIVERGED, &key, run_for(known, task, &run.agent, None)),
+            "restore" => {
+                let deed = settled(again(known, task, run), Settle::Restore(run.id));
+                of(one, DIVERGED, &key, deed)
+            }
+            _ => {
+                let deed = run_for(known, task, &run.agent, None);
+                of(one, DIVERGED, &key, settled(deed, Settle::TakeBranch(run.id)))
+            }
         };
     }
     if task.status == Status::Review

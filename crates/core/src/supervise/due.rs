@@ -2,6 +2,7 @@
 
 use super::acts::{self, answered, guarded, step};
 use super::facts::{Index, Known, Subject};
+use super::hand_over::{self, recommendation};
 use super::table::{Table, Trigger};
 use super::view::{Deed, Step, View};
 use crate::decision::{Decision, DecisionState};
@@ -29,6 +30,11 @@ pub fn due(view: &View, table: &Table, now: Timestamp) -> Vec<Step> {
     }
     for run in &view.runs {
         due.remembered(run);
+    }
+    for task in &view.tasks {
+        if task.feedback.as_ref().is_some_and(|said| said.by.is_person()) {
+            due.first(Trigger::PersonText, Subject { task: Some(task), ..Subject::default() });
+        }
     }
     let mut open: Vec<&Task> = view.tasks.iter().filter(|task| is_open(task)).collect();
     open.sort_by_key(|task| (task.priority, task.number));
@@ -190,7 +196,8 @@ impl<'v> Due<'v, '_> {
         if run.stage == Stage::Review {
             self.first(Trigger::ReportReviewer, of);
         }
-        if run.stage == Stage::Develop && run.said.contains_key("recommendation") {
+        // A branch that leaves does so while its task waits for its review.
+        if run.stage == Stage::Develop && matches!(recommendation(run), Some("keep" | "discard")) {
             self.first(Trigger::ReportBranch, of);
         }
     }
@@ -260,6 +267,13 @@ impl<'v> Due<'v, '_> {
         if waits || self.waits_after_error(task) {
             return;
         }
+        if run.is_some_and(|run| hand_over::is_due(run, task)) {
+            let before = self.steps.len();
+            self.first(Trigger::ReportBranch, of);
+            if self.steps.iter().skip(before).any(|step| matches!(step.deed, Deed::Push(_))) {
+                return;
+            }
+        }
         let accepted = self
             .index
             .asked(&task.id, acts::CONCERNS)
@@ -286,7 +300,10 @@ impl<'v> Due<'v, '_> {
             let last = one.last_triggered_at;
             when != When::Idle || last.is_none_or(|last| now.since(last) >= cooldown)
         };
-        let fitting = |one: &&Directive| one.trigger == when && one.is_active(now);
+        let fitting = |one: &&Directive| {
+            let feasible = !view.seen.not_feasible.contains(&one.id);
+            one.trigger == when && one.is_active(now) && feasible
+        };
         let mut all: Vec<&Directive> =
             view.directives.iter().filter(fitting).filter(rested).collect();
         all.sort_by_key(|one| (std::cmp::Reverse(one.priority), one.id));

@@ -1,5 +1,6 @@
 //! What a subject is like: the fields that conditions ask for and texts name.
 
+use super::hand_over::recommendation;
 use super::table::Row;
 use super::triage::{Evaluated, Triage, are_similar, stems};
 use super::view::{Ci, View};
@@ -267,7 +268,7 @@ impl Known<'_, '_> {
             "run.diverged" => json!(run.map(|run| index.view.seen.diverged.contains(&run.id))),
             "report.status" => said(run, "status"),
             "report.concerns" => said(run, "concerns"),
-            "report.recommendation" => said(run, "recommendation"),
+            "report.recommendation" => json!(run.and_then(recommendation)),
             "report.notes" => said(run, "notes"),
             "decision" => json!(decision.map(|one| one.id.to_string())),
             "decision.answer" => json!(decision.and_then(|one| one.answer.as_deref())),

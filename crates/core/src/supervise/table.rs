@@ -119,6 +119,8 @@ pub enum Action {
     Task,
     Gate,
     Merge,
+    /// Push the branch of a run, and open its pull request.
+    Push,
 }
 
 impl Action {
@@ -140,6 +142,7 @@ impl Action {
             "task" => Action::Task,
             "gate" => Action::Gate,
             "merge" => Action::Merge,
+            "push" => Action::Push,
             _ => return Err(format!("there is no action {text:?}")),
         })
     }

@@ -4,7 +4,7 @@ use super::table::Trigger;
 use crate::command::{Command, Supervision};
 use crate::decision::{Addressee, Decision, DecisionPurpose};
 use crate::directive::{Directive, Trigger as When};
-use crate::ids::{RunId, TaskId};
+use crate::ids::{DirectiveId, RunId, TaskId};
 use crate::memory::Memory;
 use crate::policy::Policy;
 use crate::run::Run;
@@ -79,6 +79,8 @@ pub struct Seen {
     pub known_texts: Vec<String>,
     /// Tasks that could not be started just now.
     pub passed_over: BTreeSet<TaskId>,
+    /// Directives that could not be followed just now.
+    pub not_feasible: BTreeSet<DirectiveId>,
     /// What the supervisor is doing itself: starting, stopping, or neither.
     pub moment: Option<When>,
     /// Live runs of other repositories on this host.
@@ -127,6 +129,17 @@ pub struct Dispatch {
     pub answers: Option<String>,
     /// What is changed before, in the same transaction.
     pub before: Vec<Command>,
+    /// What is done before about a branch that lost commits of a run.
+    pub settle: Option<Settle>,
+}
+
+/// What a person wants of a branch that lost commits of a run. What the other side has stays reachable under a ref of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// The branch goes back to the last commit of the run.
+    Restore(RunId),
+    /// The work goes on with the branch as it is.
+    TakeBranch(RunId),
 }
 
 /// What is to be done.
@@ -140,6 +153,8 @@ pub enum Deed {
     Land(TaskId),
     /// Keep the work of a run under a ref of its own, then do this.
     Discard(RunId, Vec<Command>),
+    /// Push the branch of a run, and open its pull request.
+    Push(RunId),
     /// Run the gates of the project, after this was written.
     Gates(Vec<Command>),
 }
@@ -174,6 +189,7 @@ impl Step {
             | Deed::Dispatch(_)
             | Deed::Land(_)
             | Deed::Discard(..)
+            | Deed::Push(_)
             | Deed::Gates(_) => None,
         };
         Supervision {

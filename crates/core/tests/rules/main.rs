@@ -22,6 +22,7 @@ mod directive_duration;
 mod docs;
 mod explain;
 mod focused;
+mod hand_over;
 mod history;
 mod imports_property;
 mod invariants;

@@ -296,3 +296,22 @@ fn ten_thousand_tickets_are_looked_at_in_an_instant() {
     // A build for tests is many times slower than a release, which `bench fleet` measures.
     assert!(best < Some(std::time::Duration::from_millis(500)), "{best:?}");
 }
+
+#[test]
+fn a_directive_that_cannot_be_followed_now_makes_room_for_the_next() {
+    let mut w = directive("launch scout and implement findings");
+    let new = NewDirective {
+        text: "update the dependencies".to_owned(),
+        trigger: When::Idle,
+        priority: 0,
+        description: None,
+        duration: None,
+        end: End::default(),
+    };
+    w.by(ANN).does(Command::DirectiveCreate(Box::new(new))).accepted();
+    let rules = |v: &View| steps_of(&w, v).into_iter().map(|step| step.rule).collect::<Vec<_>>();
+    let mut v = view(&w);
+    assert_eq!(rules(&v), ["directive.scout"], "one at a time");
+    v.seen.not_feasible.extend(v.directives.iter().filter(|one| one.priority == 1).map(|one| one.id));
+    assert_eq!(rules(&v), ["directive.task"]);
+}

@@ -57,6 +57,10 @@ pub fn take_step(w: &mut World, step: &Step) {
             commands.clone()
         }
         Deed::Dispatch(new) => new.before.clone(),
+        Deed::Push(run) => vec![change(
+            &run.to_string(),
+            RunChange::HandOver { pr: Some("https://x/7".to_owned()), text: "pushed".to_owned() },
+        )],
         Deed::Ask(_) | Deed::Land(_) => Vec::new(),
     };
     if let Deed::Dispatch(new) = &step.deed {
@@ -326,6 +330,11 @@ fn scenario(rule: &str) -> String {
             let v = view(&w);
             (w, v)
         }
+        "branch.push" => {
+            let w = done(json!({"status": "DONE", "recommendation": "pr"}));
+            let v = view(&w);
+            (w, v)
+        }
         "scout.yes.small" | "scout.yes" | "scout.later" => {
             let w = match rule {
                 "scout.yes.small" => finding("yes", "S"),
@@ -413,6 +422,7 @@ fn scenario(rule: &str) -> String {
         Deed::Land(_) => "merge".to_owned(),
         Deed::Gates(_) => "gate".to_owned(),
         Deed::Discard(..) => "discard".to_owned(),
+        Deed::Push(_) => "push".to_owned(),
         Deed::Write(commands) => {
             let names: Vec<String> = commands.iter().map(word).collect();
             format!("write {}", names.join(" ")).trim().to_owned()
@@ -460,6 +470,7 @@ const ROWS: &[(&str, &str)] = &[
     ("review.approved", "merge"),
     ("branch.discard", "decide"),
     ("branch.keep", "write memory_write"),
+    ("branch.push", "push"),
     ("scout.yes.small", "dispatch developer"),
     ("scout.yes", "dispatch architect"),
     ("scout.later", "write create_task"),

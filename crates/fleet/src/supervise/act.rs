@@ -40,6 +40,7 @@ impl Supervisor<'_> {
             Deed::Discard(run, commands) => self
                 .keep_discarded(&run.to_string())
                 .and_then(|()| self.write(step, commands.clone(), &mut taken)),
+            Deed::Push(run) => self.hand_over(step, *run, &mut taken),
             Deed::Gates(commands) => {
                 self.write(step, commands.clone(), &mut taken).and_then(|()| self.run_gates())
             }
@@ -48,7 +49,7 @@ impl Supervisor<'_> {
         taken
     }
 
-    fn write(&self, step: &Step, commands: Vec<Command>, taken: &mut Taken) -> Result<(), Refusal> {
+    pub(super) fn write(&self, step: &Step, commands: Vec<Command>, taken: &mut Taken) -> Result<(), Refusal> {
         let caller = Caller { key: Some(step.key()), ..self.caller.clone() };
         let command = Command::Supervise(Box::new(step.supervision(commands)));
         match self.service.run(&caller, command)?.output {
@@ -74,6 +75,7 @@ impl Supervisor<'_> {
             key: step.key(),
             answers: new.answers.clone(),
         }));
+        new.settle.map_or(Ok(()), |settle| self.settle(settle))?;
         let started = start(self.context, &self.service, &self.caller, &self.program, &asked)?;
         taken.run = started.run.id;
         Ok(())

@@ -1,10 +1,11 @@
 //! What the supervisor sees beyond the store: checks of pull requests, branches, and files that everybody reads.
 
+use crate::slots::taken_elsewhere;
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{Run, RunState, Stage};
 use comity_core::status::Status;
-use comity_core::supervise::{Ci, Table, View};
+use comity_core::supervise::{Ci, Table, View, waits_for_hand_over};
 use comity_core::task::Task;
 use comity_core::time::{Millis, Timestamp};
 use comity_guard::child::{self, End, Spec};
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long one look at the checks of a pull request may take.
-const CHECK_WITHIN: Duration = Duration::from_secs(120);
+pub(super) const CHECK_WITHIN: Duration = Duration::from_secs(120);
 /// What a command that asks for checks gets of the environment.
 pub(super) const CHECK_ENV: [&str; 9] = [
     "PATH",
@@ -54,14 +55,18 @@ impl Eyes {
         now: Timestamp,
     ) -> Result<(), Refusal> {
         if let Some(check) = context.config.ci_check()? {
-            let waiting: Vec<&Task> =
-                view.tasks.iter().filter(|task| task.status == Status::Review).collect();
+            // A branch is pushed before anybody asks for its checks.
+            let waits = |task: &&Task| {
+                task.status == Status::Review && !waits_for_hand_over(task, &view.runs)
+            };
+            let waiting: Vec<&Task> = view.tasks.iter().filter(waits).collect();
             let mut seen = BTreeMap::new();
             for task in waiting {
                 seen.insert(task.id.clone(), self.check(context, program, &check, task, now)?);
             }
             view.seen.ci = seen;
         }
+        view.seen.live_elsewhere = taken_elsewhere(context)?;
         let git = Git::at(&context.root.dir);
         let diverged = view.runs.iter().filter(|run| is_last(view, run) && has_diverged(&git, run));
         view.seen.diverged = diverged.map(|run| run.id).collect();
@@ -124,7 +129,7 @@ fn ask(
 }
 
 /// A value of others stands in a command as one word.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:#".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -2,17 +2,19 @@
 //! change. What is due is said by the rules; nothing is decided here.
 
 mod act;
+mod hand_over;
 mod look;
 pub(crate) mod seat;
+mod settle;
 
 pub use seat::{Post, log_file, post, stop};
 
 use comity_core::command::Command;
 use comity_core::directive::Trigger as When;
-use comity_core::ids::AgentId;
+use comity_core::ids::{AgentId, DirectiveId, TaskId};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
-use comity_core::supervise::{Settings, Step, Table, due, is_idle};
+use comity_core::supervise::{Settings, Step, Table, Trigger, due, is_idle};
 use comity_core::time::Millis;
 use comity_engine::{Caller, Service};
 use comity_guard::Runner;
@@ -41,6 +43,22 @@ pub struct Taken {
     pub decision: Option<String>,
     /// Why it could not be taken now.
     pub refused: Option<Refusal>,
+}
+
+/// What could not be done in this beat: something else has its turn.
+#[derive(Default)]
+struct Passed {
+    tasks: BTreeSet<TaskId>,
+    directives: BTreeSet<DirectiveId>,
+}
+
+impl Passed {
+    fn over(&mut self, step: &Step) {
+        self.tasks.extend(step.task.clone());
+        if step.on == Trigger::Directive {
+            self.directives.extend(DirectiveId::parse(&step.subject));
+        }
+    }
 }
 
 /// What came of one beat.
@@ -97,18 +115,19 @@ impl<'a> Supervisor<'a> {
 
     /// Says what is due, and whether there is nothing to do; writes nothing.
     pub fn due(&mut self) -> Result<(Vec<Step>, bool), Refusal> {
-        self.look(None, &BTreeSet::new())
+        self.look(None, &Passed::default())
     }
 
     fn look(
         &mut self,
         moment: Option<When>,
-        passed_over: &BTreeSet<comity_core::ids::TaskId>,
+        passed: &Passed,
     ) -> Result<(Vec<Step>, bool), Refusal> {
         let (mut view, now) = self.service.supervision(&self.caller, &self.settings)?;
         self.eyes.look(self.context, &self.program, &self.table, &mut view, now)?;
         view.seen.moment = moment;
-        view.seen.passed_over = passed_over.clone();
+        view.seen.passed_over = passed.tasks.clone();
+        view.seen.not_feasible = passed.directives.clone();
         let steps = self.service.not_done(&self.caller, &due(&view, &self.table, now))?;
         let idle = is_idle(&view, &steps, now);
         Ok((steps, idle))
@@ -214,12 +233,12 @@ impl<'a> Supervisor<'a> {
     /// Does what is due until nothing is, or nothing of it can be done now.
     fn beat(&mut self, moment: Option<When>) -> Result<Beat, Refusal> {
         let mut taken: Vec<Taken> = Vec::new();
-        let mut passed_over = BTreeSet::new();
+        let mut passed = Passed::default();
         let mut refused: BTreeSet<String> = BTreeSet::new();
         self.adopt();
         for round in 0..ROUNDS_MAX {
             let moment = moment.filter(|_| round == 0);
-            let (steps, idle) = self.look(moment, &passed_over)?;
+            let (steps, idle) = self.look(moment, &passed)?;
             let steps: Vec<Step> =
                 steps.into_iter().filter(|step| !refused.contains(&step.key())).collect();
             if steps.is_empty() {
@@ -235,7 +254,7 @@ impl<'a> Supervisor<'a> {
                         return Err(refusal.clone());
                     }
                     refused.insert(step.key());
-                    passed_over.extend(step.task.clone());
+                    passed.over(&step);
                 }
                 taken.push(done);
             }
