@@ -6,7 +6,7 @@ use crate::stats::{count, process_cpu, whole};
 use crate::table::Table;
 use crate::{Outcome, Scale, fill};
 use comity_core::ids::AgentId;
-use comity_engine::Caller;
+use comity_engine::{Caller, Moment};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -27,13 +27,17 @@ pub fn run(scale: Scale) -> Outcome<()> {
         "peak MiB",
     ]);
     let dir = tempfile::tempdir()?;
-    let mut first: [Option<f64>; 3] = [None; 3];
+    let mut first: [Option<f64>; 4] = [None; 4];
     for events in scale.of([100_000, 1_000_000], [10_000, 100_000]) {
         let path = dir.path().join(format!("{events}.db"));
         let path = path.to_str().ok_or("the temporary directory is not UTF-8")?;
         let wanted = events.to_string();
-        let steps: [(&str, &[&str]); 3] =
-            [("fill", &[path, &wanted]), ("verify", &[path]), ("report", &[path])];
+        let steps: [(&str, &[&str]); 4] = [
+            ("fill", &[path, &wanted]),
+            ("verify", &[path]),
+            ("report", &[path]),
+            ("replay", &[path]),
+        ];
         for ((step, arguments), first) in steps.into_iter().zip(&mut first) {
             let found = process::step(step, arguments)?;
             let number = |key: &str| found.get(key).and_then(Value::as_f64).unwrap_or(0.0);
@@ -66,6 +70,7 @@ fn step_words(step: &str) -> &str {
     match step {
         "fill" => "filling it, through the engine",
         "verify" => "`log verify`",
+        "replay" => "the store as it was at the last event",
         _ => "`report log`",
     }
 }
@@ -78,6 +83,7 @@ pub fn step(name: &str, arguments: &[String]) -> Outcome<()> {
         "fill" => fill_log(path, arguments.get(1).ok_or("no number of events")?.parse()?)?,
         "verify" => verify(path)?,
         "report" => report(path)?,
+        "replay" => replay(path)?,
         _ => return Err(format!("no step is named {name}").into()),
     };
     let found = json!({
@@ -134,6 +140,16 @@ impl std::io::Write for Lines {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// Replays the whole log, as `--at` does for a moment of the past.
+fn replay(path: &Path) -> Outcome<(u64, u64)> {
+    let events = fill::Filler::open(path)?.head()?;
+    let past = fill::service(path)?.at(Moment::Seq(events))?;
+    if past.moment().map(|at| at.seq) != Some(events) {
+        return Err("the past ends elsewhere".into());
+    }
+    Ok((events, task_count(path)?))
 }
 
 fn report(path: &Path) -> Outcome<(u64, u64)> {

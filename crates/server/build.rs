@@ -1,11 +1,15 @@
-//! Lists the files of the dashboard, so that they become part of the binary. Without them the server has an API only.
+//! Lists the files of the dashboard, so that they become part of the binary, as they are and gzipped. Without them the server
+//! has an API only.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script is told by the environment what to do"
 )]
 
-use std::fmt::Write;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -18,15 +22,21 @@ fn main() -> io::Result<()> {
         list(&dist, &mut files)?;
     }
     files.sort();
-    let mut text = String::from("const FILES: &[(&str, &[u8])] = &[\n");
-    for file in files {
-        let name = file.strip_prefix(&dist).unwrap_or(&file).display().to_string();
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    let mut text = String::from("const FILES: &[(&str, &[u8], &[u8])] = &[\n");
+    for (at, file) in files.iter().enumerate() {
+        let name = file.strip_prefix(&dist).unwrap_or(file).display().to_string();
         let path = file.canonicalize()?.display().to_string();
         println!("cargo:rerun-if-changed={path}");
-        let _ = writeln!(text, "    ({name:?}, include_bytes!({path:?})),");
+        let mut gzipped = GzEncoder::new(Vec::new(), Compression::best());
+        gzipped.write_all(&fs::read(file)?)?;
+        let beside = out.join(format!("{at}.gz"));
+        fs::write(&beside, gzipped.finish()?)?;
+        let beside = beside.display().to_string();
+        let _ =
+            writeln!(text, "    ({name:?}, include_bytes!({path:?}), include_bytes!({beside:?})),");
     }
     text.push_str("];\n");
-    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     fs::write(out.join("files.rs"), text)
 }
 

@@ -217,7 +217,7 @@ async function check(name, over, port) {
     let server = null;
     if (over === 'http') {
       const { token } = project.by('human:ann', 'token', 'create', '--agent', `${name}:web`);
-      const args = ['serve', '--listen', '127.0.0.1:0', '--json'];
+      const args = ['--as', 'human:ann', 'serve', '--listen', '127.0.0.1:0', '--json'];
       const { child, line } = await start(comity, args, { cwd: project.root, env: clean(project.home) });
       running.push(child);
       server = { url: JSON.parse(line).url, token: token.secret };

@@ -274,6 +274,8 @@ export interface Tree {
   entries: TreeEntry[];
   under: string | null;
   files: TreeFile[];
+  /** Files that nobody holds, below each directory on the way to a held path; "" is the whole tree. */
+  free: Record<string, number>;
 }
 
 export interface Crew {
@@ -553,6 +555,10 @@ export interface Sum {
   usd: number;
   runs: number;
   by: Record<string, { usd: number; runs: number }>;
+}
+export interface MergeQueue {
+  queue: { task: string; state: string; approved_at: string; target: string | null }[];
+  target: string | null;
 }
 export interface CostAnswer {
   cost: { today: Sum; all: Sum; reserved_usd: number; unpriced_runs: number };

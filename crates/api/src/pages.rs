@@ -10,6 +10,7 @@ use comity_core::why::Why;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 answers! {
     /// A moment of the past that an answer is about.
@@ -277,6 +278,9 @@ answers! {
         entries: Vec<TreeEntry>,
         under: Option<String>,
         files: Vec<TreeFile>,
+        /// How many files nobody holds below each directory on the way to a held path; the whole tree has no name.
+        #[serde(default)]
+        free: BTreeMap<String, usize>,
     }
     TreeEntry {
         path: String,
@@ -477,6 +481,8 @@ answers! {
         expires_at: Option<Timestamp>,
         /// The repositories of the projects that are served.
         repos: Vec<String>,
+        /// The repository that a request is about which names none.
+        repo: Option<String>,
         /// The agent clients that are on this host, or left traces in the project.
         clients: Vec<FoundClient>,
     }

@@ -3,6 +3,7 @@
 //! A refusal is decided before anything is written, so it spoils nothing for the rest of the batch.
 
 use crate::answer::{self, Answer, Reply};
+use crate::commits::Commits;
 use crate::intake::Prepared;
 use crate::service::Settings;
 use comity_api::{Reclaimed, SweptAnswer};
@@ -80,9 +81,19 @@ pub fn run_batch(
     settings: &Settings,
     requests: &[Prepared],
 ) -> Vec<Result<Reply, Refusal>> {
+    run_counted(store, settings, requests, &Commits::default())
+}
+
+/// Does the same, and counts what was committed.
+pub(crate) fn run_counted(
+    store: &mut dyn Store,
+    settings: &Settings,
+    requests: &[Prepared],
+    commits: &Commits,
+) -> Vec<Result<Reply, Refusal>> {
     let mut tries = Tries::new();
     loop {
-        match try_batch(store, settings, requests) {
+        match try_batch(store, settings, requests, commits) {
             Tried::Lost(_) if tries.go_on() => {}
             Tried::Lost(answers) | Tried::Settled(answers) => return answers,
         }
@@ -128,7 +139,12 @@ impl Tried {
     }
 }
 
-fn try_batch(store: &mut dyn Store, settings: &Settings, requests: &[Prepared]) -> Tried {
+fn try_batch(
+    store: &mut dyn Store,
+    settings: &Settings,
+    requests: &[Prepared],
+    commits: &Commits,
+) -> Tried {
     let mut tx = match store.write() {
         Ok(tx) => tx,
         Err(error) => return Tried::failed(requests, &error),
@@ -152,10 +168,14 @@ fn try_batch(store: &mut dyn Store, settings: &Settings, requests: &[Prepared]) 
         return Tried::Settled(answers.into_iter().map(|a| a.and(Err(refusal.clone()))).collect());
     }
     let keys = std::mem::take(&mut batch.keys);
-    let rests_on_it = answers.iter().any(Result::is_ok);
-    match batch.commit(tx, rests_on_it) {
+    let accepted = answers.iter().filter(|answer| answer.is_ok()).count();
+    let began = Instant::now();
+    match batch.commit(tx, accepted > 0) {
         Ok(facts) => {
-            facts.into_iter().for_each(|facts| store.keep(facts));
+            if let Some(facts) = facts {
+                commits.add(began.elapsed(), accepted);
+                store.keep(facts);
+            }
             Tried::Settled(answers)
         }
         // Nothing is acknowledged that is not durable; what was refused stays refused.

@@ -9,6 +9,7 @@ use comity_api::{
 use comity_core::decide::{check_filter, find_directive, find_memory};
 use comity_core::directive::{Directive, DirectiveFilter};
 use comity_core::facts::{Facts, Need};
+use comity_core::hint::Hint;
 use comity_core::ids::{DirectiveId, MemoryId};
 use comity_core::limits::{MATCHES_MAX, PAGE_MAX};
 use comity_core::memory::{Memory, MemoryFilter};
@@ -55,6 +56,11 @@ impl Reader<'_> {
 
     /// Finds memories by words, the best first. Of very many the newest are ranked.
     pub(crate) fn search(&mut self, wanted: &SearchMemories) -> Result<MemoriesPage, Refusal> {
+        if self.memo.at.is_some() {
+            let message = "memories are only searched as they are now";
+            return Err(Refusal::input(message)
+                .hint(Hint::default().say("leave ").mention("at").say(" out")));
+        }
         let filter = &wanted.filter();
         check_filter(filter, Some(&wanted.query))?;
         let limit = limit(wanted.limit)?;

@@ -4,9 +4,10 @@
 //! thread writes, a few connections read, one thread wakes whoever waits.
 
 use crate::answer::Reply;
-use crate::batch::{Tries, open_facts, run_batch, settle};
+use crate::batch::{Tries, open_facts, run_counted, settle};
 use crate::caller::Caller;
 use crate::claim_wait::Claimer;
+use crate::commits::{Commits, Committed};
 use crate::far::Far;
 use crate::fold::Folds;
 use crate::hub::Hub;
@@ -72,6 +73,7 @@ struct Shared {
 #[derive(Default)]
 pub(crate) struct Memo {
     pub(crate) folds: Folds,
+    pub(crate) commits: Arc<Commits>,
     /// What was offered to callers and is not confirmed yet.
     pub(crate) offers: Mutex<Offers>,
     /// Who was found to have no news.
@@ -146,10 +148,10 @@ impl Service {
             let policy = settings.policy.clone();
             Hub::start(store.watch()?, store.reader()?, readers.clone(), policy)?
         };
-        let writer = Writer::start(store, settings.clone())?;
+        let memo = Memo::default();
+        let writer = Writer::start(store, settings.clone(), memo.commits.clone())?;
         let claimer = Claimer::default();
         let access = Access::Started { writer, readers, hub, claimer, sight };
-        let memo = Memo::default();
         Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
     }
 
@@ -173,6 +175,11 @@ impl Service {
 
     pub(crate) fn weak(&self) -> WeakService {
         WeakService(Arc::downgrade(&self.shared))
+    }
+
+    /// Returns what was committed since the service was started.
+    pub fn committed(&self) -> Committed {
+        self.memo().commits.seen()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -249,7 +256,8 @@ impl Service {
         match &self.shared.access {
             Access::Inline(store) => {
                 let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
-                run_batch(store.as_mut(), &self.shared.settings, &prepared)
+                let (settings, commits) = (&self.shared.settings, &self.memo().commits);
+                run_counted(store.as_mut(), settings, &prepared, commits)
             }
             Access::Started { writer, .. } => writer.execute_all(prepared),
         }

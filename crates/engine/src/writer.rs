@@ -3,7 +3,8 @@
 //! callers takes as long as deciding for them, so another thread does it while the next batch runs.
 
 use crate::answer::Reply;
-use crate::batch::run_batch;
+use crate::batch::run_counted;
+use crate::commits::Commits;
 use crate::intake::Prepared;
 use crate::service::Settings;
 use comity_core::refusal::{Code, Refusal};
@@ -128,12 +129,18 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(mut store: Box<dyn Store>, settings: Settings) -> Result<Writer, Refusal> {
+    pub(crate) fn start(
+        mut store: Box<dyn Store>,
+        settings: Settings,
+        commits: Arc<Commits>,
+    ) -> Result<Writer, Refusal> {
         let (queue, jobs) = sync_channel(QUEUE_MAX);
         let (late, durable) = sync_channel::<Replies>(ACKNOWLEDGED_LATE_MAX);
         let threads = vec![
             spawn("comity-waker", move || durable.into_iter().for_each(acknowledge))?,
-            spawn("comity-writer", move || drain(store.as_mut(), &settings, &jobs, &late))?,
+            spawn("comity-writer", move || {
+                drain(store.as_mut(), &settings, &commits, &jobs, &late);
+            })?,
         ];
         Ok(Writer { queue: RwLock::new(Some(queue)), threads: Mutex::new(threads) })
     }
@@ -246,6 +253,7 @@ fn acknowledge(replies: Replies) {
 fn drain(
     store: &mut dyn Store,
     settings: &Settings,
+    commits: &Commits,
     jobs: &Receiver<Job>,
     late: &SyncSender<Replies>,
 ) {
@@ -261,7 +269,7 @@ fn drain(
             job = if batch.len() < BATCH_MAX { jobs.try_recv().ok() } else { None };
         }
         if !batch.is_empty() {
-            let answers = run_batch(store, settings, &batch);
+            let answers = run_counted(store, settings, &batch, commits);
             let replies: Replies = callers.into_iter().zip(answers).collect();
             if replies.len() < WAKE_MIN {
                 acknowledge(replies);

@@ -10,10 +10,11 @@ use comity_api::{
 use comity_core::command::FileAction;
 use comity_core::decide::not_found;
 use comity_core::limits::PAGE_MAX;
+use comity_core::pattern::{Pattern, overlap};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_engine::{Caller, Service};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 /// Bytes of patches in one answer.
@@ -52,8 +53,14 @@ impl Shown {
 
     fn tree(&self, caller: &Caller, place: &TreePlace) -> Result<TreeAnswer, Refusal> {
         let mut answer = self.service.tree(caller)?;
-        if let (Some(under), Some(git)) = (&place.under, self.git()) {
-            answer.files = listed(&files_at(&git, "HEAD"), under);
+        if let Some(files) = self.git().map(|git| files_at(&git, "HEAD")) {
+            match &place.under {
+                Some(under) => answer.files = listed(&files, under),
+                None => {
+                    let held = answer.entries.iter().map(|entry| entry.path.as_str());
+                    answer.free = free(&files, &held.collect::<Vec<_>>());
+                }
+            }
         }
         answer.under.clone_from(&place.under);
         Ok(answer)
@@ -165,6 +172,44 @@ impl Shown {
     }
 }
 
+/// Returns the directories around a path, the outermost first; the first has no name.
+fn around(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, slash)| at + slash.len());
+    std::iter::once(0).chain(ends).filter_map(|end| path.get(..end))
+}
+
+/// Counts the files that nobody holds, below each directory on the way to a held path.
+fn free(files: &[String], held: &[&str]) -> BTreeMap<String, usize> {
+    let plain = |path: &str| !path.contains(['*', '?', '[', '{']);
+    let whole: HashSet<&str> = held.iter().map(|path| path.trim_end_matches("**")).collect();
+    let patterns: Vec<Pattern> = held
+        .iter()
+        .filter(|path| !plain(path.trim_end_matches("**")))
+        .filter_map(|path| Pattern::parse(path).ok())
+        .collect();
+    let is_held = |file: &String| {
+        let inside = around(file).skip(1).any(|dir| whole.contains(dir));
+        let fits = || {
+            let file = Pattern::parse(file);
+            file.is_ok_and(|file| patterns.iter().any(|held| overlap(held, &file).is_some()))
+        };
+        inside || whole.contains(file.as_str()) || (!patterns.is_empty() && fits())
+    };
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for path in held {
+        let dirs = around(path).filter(|dir| plain(dir) && dir != path);
+        dirs.for_each(|dir| drop(counts.entry(dir.to_owned()).or_default()));
+    }
+    for file in files.iter().filter(|file| !is_held(file)) {
+        for dir in around(file) {
+            if let Some(count) = counts.get_mut(dir) {
+                *count += 1;
+            }
+        }
+    }
+    counts
+}
+
 /// Lists what is directly below a directory.
 fn listed(files: &[String], under: &str) -> Vec<TreeFile> {
     let under = under.trim_matches('/');
@@ -234,6 +279,22 @@ fn commits(git: &Git, which: &[&str], known: &HashMap<String, String>) -> Vec<Co
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_nobody_holds_are_counted_below_each_directory_on_the_way_to_a_held_path() {
+        let files =
+            ["Cargo.toml", "src/a.rs", "src/b.rs", "src/deep/c.rs", "src/deep/d.rs", "docs/x.md"];
+        let files: Vec<String> = files.map(str::to_owned).into();
+        let counts = |held: &[&str]| {
+            let counted = free(&files, held).into_iter();
+            counted.map(|(dir, count)| format!("{dir}={count}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(counts(&["src/a.rs"]), "=5 src/=3");
+        assert_eq!(counts(&["src/deep/"]), "=4 src/=2");
+        assert_eq!(counts(&["src/deep/**", "Cargo.toml"]), "=3 src/=2");
+        assert_eq!(counts(&["src/*.rs"]), "=4 src/=2");
+        assert_eq!(counts(&[]), "");
+    }
 
     #[test]
     fn a_directory_lists_its_files_and_counts_those_below() {

@@ -15,7 +15,7 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Handler, Moment, Observer, Service};
+use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -247,6 +247,22 @@ impl Context {
         self.far.as_deref()
     }
 
+    /// Returns the same as the server knows it that answers in the place of the store: it says who calls, by the token,
+    /// and in which repository.
+    pub fn as_known(&self) -> Result<Context, Refusal> {
+        let Some(far) = &self.far else { return Ok(self.clone()) };
+        let session = far.session()?;
+        let mut known = self.clone();
+        if let Some(me) = session.me {
+            known.actor = AgentId::parse(&me)?;
+            known.actor_because = format!("the server at {} says so", far.url());
+        }
+        if let Some(repo) = session.repo {
+            known.repo = RepoName::parse(&repo)?;
+        }
+        Ok(known)
+    }
+
     /// Opens another store with the same rules before it.
     pub(crate) fn service_at(&self, place: &Place, access: Access) -> Result<Service, Refusal> {
         let mut settings = self.config.settings()?;
@@ -297,6 +313,11 @@ impl Context {
 
     pub fn store_url(&self) -> String {
         self.store.url()
+    }
+
+    /// Returns who is asked: the store, or the server in its place.
+    pub fn asked_url(&self) -> String {
+        self.far.as_ref().map_or_else(|| self.store.url(), |far| far.url())
     }
 
     pub fn fence(&self) -> Option<Fence> {

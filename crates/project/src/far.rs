@@ -1,6 +1,6 @@
 //! The command line over a server: requests over TCP, TLS or a socket, one connection each.
 
-use comity_api::{Door, EventView, Kind, Method, Row, routes};
+use comity_api::{Door, EventView, Kind, Method, Row, SessionAnswer, routes};
 use comity_core::brief::NewsItem;
 use comity_core::hint::Hint;
 use comity_core::refusal::{Code, Refusal};
@@ -175,6 +175,15 @@ impl Server {
             }));
         }
         Ok(texts)
+    }
+
+    /// Asks who the server takes the caller for.
+    pub(crate) fn session(&self) -> Result<SessionAnswer, Refusal> {
+        let repo = self.repo.iter().map(|repo| format!("?repo={}", encoded(repo)));
+        let address: String =
+            std::iter::once("GET /api/v1/session".to_owned()).chain(repo).collect();
+        let value = self.ask(&address, "", "")?.value()?;
+        serde_json::from_value(value).map_err(|error| self.unreachable(&error))
     }
 
     /// Returns the parameters that every request has.

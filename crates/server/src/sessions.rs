@@ -133,6 +133,39 @@ impl Sessions {
     }
 }
 
+/// The sessions of all projects of a server. A person who may open one of them may open all: a link is made where the server
+/// keeps its files.
+pub struct AllSessions(pub Vec<Sessions>);
+
+impl AllSessions {
+    /// Changes the key of a link of any project for a session.
+    pub fn open(&self, key: &str, now: Timestamp) -> Result<(String, Session), Refusal> {
+        let mut opened = Err(Refusal::input("there is no project to serve"));
+        for sessions in &self.0 {
+            opened = sessions.open(key, now);
+            if !opened.as_ref().is_err_and(|refusal| refusal.code == Code::Unauthenticated) {
+                break;
+            }
+        }
+        opened
+    }
+
+    /// Finds the session of a cookie.
+    pub fn find(&self, cookie: &str, now: Timestamp) -> Result<Option<Session>, Refusal> {
+        for sessions in &self.0 {
+            if let Some(session) = sessions.find(cookie, now)? {
+                return Ok(Some(session));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends a session.
+    pub fn close(&self, cookie: &str) -> Result<(), Refusal> {
+        self.0.iter().try_for_each(|sessions| sessions.close(cookie))
+    }
+}
+
 fn add(entries: &mut Vec<Entry>, entry: Entry, now: Timestamp) {
     entries.retain(|known| known.expires_at > now);
     if entries.len() >= KEPT_MAX {

@@ -7,7 +7,7 @@ import { words } from "../filter";
 import { toPage, toTask } from "../route";
 import { at, clock, resource, seen } from "../store";
 import { isLive } from "../task/runs";
-import type { Crew, CrewAgent, Run, Runs } from "../types";
+import type { CostAnswer, Crew, CrewAgent, Run, Runs } from "../types";
 import { useAnswer } from "../ui/hooks";
 import { Menu } from "../ui/menu";
 import { Agent, Icon, STATUS } from "../ui/shapes";
@@ -97,7 +97,15 @@ function Tools({ agent }: { agent: CrewAgent }) {
   );
 }
 
-function Row({ agent, run, most, past }: { agent: CrewAgent; run: Run | undefined; most: number; past: boolean }) {
+interface RowOf {
+  agent: CrewAgent;
+  run: Run | undefined;
+  /** What it spent today; null where nobody counts money. */
+  spent: number | null;
+  most: number;
+  past: boolean;
+}
+function Row({ agent, run, spent, most, past }: RowOf) {
   const look = DOING[agent.doing] ?? { icon: "queued", tone: "queued", word: capital(agent.doing) };
   const heard = (!past && seen.value.get(agent.id)) || agent.last_seen;
   const age = heard && (clock.value - Date.parse(heard)) / 1000;
@@ -142,6 +150,7 @@ function Row({ agent, run, most, past }: { agent: CrewAgent; run: Run | undefine
       <td>
         <Spark hours={agent.hours} most={most} />
       </td>
+      {spent !== null && <td class="num">{spent > 0 && money(spent)}</td>}
       <td>
         <Tools agent={agent} />
       </td>
@@ -152,11 +161,21 @@ function Row({ agent, run, most, past }: { agent: CrewAgent; run: Run | undefine
 export function Agents() {
   const from = resource<Crew>("/crew", { at: at.value });
   const crew = from.data.value;
-  const runs = (useAnswer(resource<Runs>("/runs", { limit: "200", at: at.value }))?.runs ?? []).filter(isLive);
+  const allRuns = useAnswer(resource<Runs>("/runs", { limit: "200", at: at.value }))?.runs ?? [];
+  const runs = allRuns.filter(isLive);
   const asked = words.value.map((word) => word.replace(/^agent:/, ""));
   const agents = (crew?.agents ?? []).filter((agent) =>
     asked.every((word) => agent.id.includes(word) || (agent.title ?? "").toLowerCase().includes(word)),
   );
+  // Runs count money by agent; each run acts under a name of its own.
+  const cost = useAnswer(resource<CostAnswer>("/cost", { by: "run", at: at.value }))?.cost;
+  const counted = (cost?.all.runs ?? 0) > 0;
+  const spentBy = new Map<string, number>();
+  for (const run of allRuns) {
+    if (!run.identity) continue;
+    const usd = cost?.today.by[run.id ?? ""]?.usd ?? 0;
+    spentBy.set(run.identity, (spentBy.get(run.identity) ?? 0) + usd);
+  }
   const most = Math.max(1, ...agents.flatMap((agent) => agent.hours));
   const counts = crew?.counts;
   const alarm =
@@ -199,6 +218,11 @@ export function Agents() {
                       Failed, 7 d
                     </th>
                     <th scope="col">Events an hour, 24 h</th>
+                    {counted && (
+                      <th scope="col" class="num">
+                        Spent today
+                      </th>
+                    )}
                     <th scope="col">
                       <span class="hidden">Role, release</span>
                     </th>
@@ -211,7 +235,7 @@ export function Agents() {
                       list.length > 0 && (
                         <Fragment key={group}>
                           <tr class="group">
-                            <th scope="rowgroup" colSpan={10}>
+                            <th scope="rowgroup" colSpan={counted ? 11 : 10}>
                               {title} <span>{list.length}</span>
                             </th>
                           </tr>
@@ -220,6 +244,7 @@ export function Agents() {
                               key={agent.id}
                               agent={agent}
                               run={runs.find((run) => run.identity === agent.id)}
+                              spent={counted ? (spentBy.get(agent.id) ?? 0) : null}
                               most={most}
                               past={crew?.at !== null}
                             />

@@ -127,7 +127,7 @@ export function InboxPage() {
           <Loaded from={inbox} rows={4} tall>
             {(value) => <List inbox={value} />}
           </Loaded>
-          {inbox.data.value && <Aside aside={inbox.data.value.aside} />}
+          {inbox.data.value && <Aside aside={inbox.data.value.aside} items={inbox.data.value.items} />}
         </div>
       )}
     </>

@@ -1,10 +1,11 @@
 // Beside the inbox, unboxed and muted: who works, what several want, what merges, whether done can be trusted.
+import { Fragment } from "preact";
 import { capital, money, plural, shortAgent } from "../format";
 import { toPage, toTask, within } from "../route";
 import { at, overAll, resource } from "../store";
-import type { Aside as AsideShape, Budgets, CostAnswer } from "../types";
+import type { Aside as AsideShape, Budgets, CostAnswer, Item, MergeQueue } from "../types";
 import { useAnswer } from "../ui/hooks";
-import { Age, TaskId } from "../ui/text";
+import { Age, rich, TaskId } from "../ui/text";
 
 const WIDTH = 320;
 /** Shares of a whole as one bar with small gaps. */
@@ -111,7 +112,47 @@ function Spent() {
   );
 }
 
-export function Aside({ aside }: { aside: AsideShape }) {
+/** What is merged now, what waits for it in order, and what was sent out of the queue. */
+function Queue({ merging, items }: { merging: AsideShape["merging"]; items: Item[] }) {
+  const answer = useAnswer(resource<MergeQueue>("/merge/queue", { at: at.value }));
+  const busy = new Set(merging.map((one) => one.task));
+  const out = items.filter((item) => item.task && (item.kind === "red_gate" || item.kind === "merge-ejected"));
+  const isOut = new Set(out.map((item) => item.task));
+  const waiting = (answer?.queue ?? []).filter((one) => !busy.has(one.task) && !isOut.has(one.task));
+  if (!merging.length && !waiting.length && !out.length) return null;
+  return (
+    <section>
+      <h2>
+        Merge queue <span>{answer?.target ? `into ${answer.target}` : plural(merging.length + waiting.length, "task")}</span>
+      </h2>
+      <p>
+        {merging.map((one) => (
+          <Fragment key={one.task}>
+            <TaskId id={one.task} repo={one.repo} /> <b>is being merged</b>, <Age since={one.since} />.{" "}
+          </Fragment>
+        ))}
+        {waiting.length > 0 && (
+          <>
+            {waiting.slice(0, 5).map((one, index) => (
+              <Fragment key={one.task}>
+                {index > 0 && ", "}
+                <TaskId id={one.task} />
+              </Fragment>
+            ))}
+            {waiting.length > 5 && ` and ${waiting.length - 5} more`} {waiting.length === 1 ? "waits" : "wait"}.{" "}
+          </>
+        )}
+        {out.map((item) => (
+          <Fragment key={item.key}>
+            <TaskId id={item.task as string} repo={item.repo} /> cannot be merged: <b>{rich(item.reason ?? item.word)}</b>.{" "}
+          </Fragment>
+        ))}
+      </p>
+    </section>
+  );
+}
+
+export function Aside({ aside, items }: { aside: AsideShape; items: Item[] }) {
   const { at_work, wanted, merging, done_24h: done, log } = aside;
   return (
     <aside class="now" aria-label="Right now">
@@ -145,28 +186,7 @@ export function Aside({ aside }: { aside: AsideShape }) {
           ))}
         </section>
       )}
-      {merging.length > 0 && (
-        <section>
-          <h2>
-            Merging <span>{plural(merging.length, "task")}</span>
-          </h2>
-          <p>
-            {merging.map((one, index) => (
-              <>
-                {index > 0 && ", "}
-                <TaskId id={one.task} repo={one.repo} />
-                {one.agent && (
-                  <>
-                    {" "}
-                    by <code>{shortAgent(one.agent)}</code>
-                  </>
-                )}
-                , <Age since={one.since} />
-              </>
-            ))}
-          </p>
-        </section>
-      )}
+      {!overAll.value && <Queue merging={merging} items={items} />}
       <section>
         <h2>
           Done in 24 h <span>{plural(done.tasks, "task")}</span>

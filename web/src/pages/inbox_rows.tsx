@@ -7,6 +7,7 @@ import { clock, feed } from "../store";
 import type { Action, Item } from "../types";
 import { copyText, useKeyAct, useTint } from "../ui/hooks";
 import { GateWords, Icon, kindLook, Ring } from "../ui/shapes";
+import { sizeOf } from "./sizes";
 import { Age, Left, rich, TaskId } from "../ui/text";
 
 export function openItem(item: Item): void {
@@ -198,6 +199,7 @@ const In = ({ repo }: { repo: string | undefined }) => (repo ? <b class="in-repo
 
 function Meta({ item }: { item: Item }) {
   const said = item.reason && rich(item.reason);
+  const size = sizeOf(item);
   if (item.decision) {
     return (
       <p class="meta">
@@ -220,6 +222,7 @@ function Meta({ item }: { item: Item }) {
       {item.task && <TaskId id={item.task} repo={item.repo} />}
       {item.task && said && " · "}
       {said}
+      {size && ` · ${size}`}
       {item.kind === "silent" && item.deadline && Date.parse(item.deadline) > clock.value && (
         <>
           ; frees itself in <Left until={item.deadline} />

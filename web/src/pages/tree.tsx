@@ -45,9 +45,17 @@ function grow(entries: TreeEntry[]): Node {
 interface Line {
   node: Node;
   depth: number;
+  /** So many files that nobody holds are left out here, beside the directories that have lines of their own. */
+  rest?: number;
 }
-const flatten = (node: Node, depth: number): Line[] =>
-  [...node.below.values()].flatMap((child) => [{ node: child, depth }, ...flatten(child, depth + 1)]);
+/** The lines below a directory; the last one stands for what nobody holds. */
+function flatten(node: Node, depth: number, free: Record<string, number>): Line[] {
+  const children = [...node.below.values()];
+  const lines: Line[] = children.flatMap((child) => [{ node: child, depth }, ...flatten(child, depth + 1, free)]);
+  const elsewhere = children.reduce((sum, child) => sum + (child.below.size ? (free[child.path] ?? 0) : 0), 0);
+  const rest = children.length ? (free[node.path] ?? 0) - elsewhere : 0;
+  return rest > 0 ? [...lines, { node, depth, rest }] : lines;
+}
 const indent = (depth: number): string => `path in${Math.min(depth, 6)}`;
 
 const BAR = 64;
@@ -142,13 +150,40 @@ function HeldRow({ line, most }: { line: Line; most: number }) {
   );
 }
 
-/** A directory of the repository, asked for when it is opened. */
-function Folder({ under, depth, held }: { under: string; depth: number; held: Map<string, TreeEntry> }) {
-  const answer = useAnswer(resource<Tree>("/tree", { under, at: at.value }));
-  if (!answer) return null;
+/** What nobody holds in a directory, in one line until it is opened. */
+function Rest({ line, shown }: { line: Line; shown: Set<string> }) {
+  const [open, set] = useState(false);
   return (
     <>
-      {answer.files.map((file) => (
+      <tr>
+        <td class="fill">
+          <button type="button" class={`as-text ${indent(line.depth)}`} data-nav aria-expanded={open} onClick={() => set(!open)}>
+            <Icon name={open ? "down" : "right"} />
+            {line.rest} more, not held
+          </button>
+        </td>
+        <td colSpan={5} />
+      </tr>
+      {open && <Folder under={line.node.path} depth={line.depth} held={new Map()} without={shown} />}
+    </>
+  );
+}
+
+interface Directory {
+  under: string;
+  depth: number;
+  held: Map<string, TreeEntry>;
+  /** Paths that have lines of their own elsewhere. */
+  without?: Set<string>;
+}
+/** A directory of the repository, asked for when it is opened. */
+function Folder({ under, depth, held, without }: Directory) {
+  const answer = useAnswer(resource<Tree>("/tree", { under, at: at.value }));
+  if (!answer) return null;
+  const files = answer.files.filter((file) => !without?.has(file.kind === "dir" ? `${file.path}/` : file.path));
+  return (
+    <>
+      {files.map((file) => (
         <FileRow key={file.path} file={file} depth={depth} held={held} />
       ))}
     </>
@@ -199,6 +234,8 @@ function Table({ tree, all }: { tree: Tree; all: boolean }) {
         : entry.path.includes(word.replace(/^file:/, "")),
     ),
   );
+  const lines = all ? [] : flatten(grow(entries), 0, asked.length ? {} : tree.free);
+  const shown = new Set(lines.map((line) => line.node.path));
   if (!all && tree.entries.length === 0) return <Empty command="comity lease acquire PATH">No path is held.</Empty>;
   return (
     <table class="tree">
@@ -220,7 +257,13 @@ function Table({ tree, all }: { tree: Tree; all: boolean }) {
         {all ? (
           <Folder under="" depth={0} held={new Map(tree.entries.map((entry) => [entry.path, entry]))} />
         ) : (
-          flatten(grow(entries), 0).map((line) => <HeldRow key={line.node.path} line={line} most={most} />)
+          lines.map((line) =>
+            line.rest ? (
+              <Rest key={`${line.node.path} rest`} line={line} shown={shown} />
+            ) : (
+              <HeldRow key={line.node.path} line={line} most={most} />
+            ),
+          )
         )}
       </tbody>
     </table>

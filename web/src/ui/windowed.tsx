@@ -13,6 +13,9 @@ interface Props {
   row: (id: string) => ComponentChildren;
 }
 
+/** Room for rows that are not drawn. An attribute of SVG: the content policy takes no inline styles. */
+const Space = ({ height }: { height: number }) => <svg class="space" width="1" height={height} aria-hidden="true" />;
+
 export function Windowed({ ids, guess, gap, scroller, row }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
@@ -69,13 +72,13 @@ export function Windowed({ ids, guess, gap, scroller, row }: Props) {
   const sum = (from: number, to: number): number => ids.slice(from, to).reduce((all, id) => all + height(id), 0);
   return (
     <div class="windowed" ref={box}>
-      <div style={{ height: `${sum(0, first)}px` }} />
+      <Space height={sum(0, first)} />
       {ids.slice(first, last).map((id) => (
         <div key={id} data-row={id} class="windowed-row">
           {row(id)}
         </div>
       ))}
-      <div style={{ height: `${sum(last, ids.length)}px` }} />
+      <Space height={sum(last, ids.length)} />
     </div>
   );
 }

@@ -43,6 +43,9 @@ const HEARD: [(&str, i64); 14] = [
     ("integrator-1", 2),
     ("planner-1", 360),
 ];
+/// What done means for the task whose review is shown.
+const DONE_MEANS: [&str; 2] =
+    ["Old postings get the rate of their day", "No float in the money path"];
 const TAIL: &str = "$ cargo test -p ledger\ntest rates::keeps_ten_decimals ... ok\n\
     test rates::backfills_old_postings ... ok\ntest result: ok. 418 passed; 0 failed; finished in 41.2s\n";
 
@@ -77,6 +80,8 @@ enum Went {
     /// The last of three attempts failed then.
     Exhausted(i64),
     Done(i64),
+    /// Given up by a person.
+    Abandoned(i64),
 }
 use Went::*;
 
@@ -105,17 +110,17 @@ const TODAY: [Today; 43] = [
     today(99, "P3", "Drop unused feature flags", &["crates/api/src/flags.rs"], E, "VOW", Done(335)),
     today(100, "P1", "Test the ledger with random journals", &["crates/ledger/tests/random.rs"], F, "VVV", Done(292)),
     today(101, "P2", "Add the currency to the account list", &["crates/api/src/list.rs"], J, "VVV", Done(258)),
-    today(102, "P2", "Name the owner of each report", &["crates/api/src/reports.rs"], E, "VVV", Done(240)),
+    today(102, "P2", "Name the owner of each report", &["crates/api/src/reports.rs"], E, "---", Abandoned(240)),
     today(103, "P1", "Stream large exports", &["crates/api/src/exports.rs"], G, "VVO", Done(220)),
     today(104, "P1", "Limit the size of one export", &["crates/api/src/limits.rs"], B, "VOV", Approved(207, 112, 48)),
-    today(105, "P3", "Say why a login failed", &["crates/api/src/login.rs"], C, "VVV", Done(200)),
+    today(105, "P3", "Say why a login failed", &["crates/api/src/login.rs"], C, "---", Abandoned(200)),
     today(106, "P0", "Lock accounts in id order", &["crates/ledger/src/locks.rs"], A, "VVV", Done(176)),
     today(107, "P1", "Name the failing field in API errors", &["crates/api/src/errors.rs"], D, "VVV", Merging(240, 150, 60, 1)),
     today(108, "P2", "Cache balances per closed period", &["crates/ledger/src/cache.rs"], C, "VVV", Done(71)),
     today(109, "P1", "Settlement cut-off test fails when the clocks change", &["crates/ledger/src/cutoff.rs"], D, "---", Exhausted(80)),
     today(110, "P3", "Sort the audit list newest first", &["crates/api/src/audit.rs"], G, "VVO", Approved(300, 200, 130)),
     today(111, "P1", "Reject duplicate external references", &["crates/ledger/src/refs.rs"], A, "VVV", Done(34)),
-    today(112, "P1", "Store the exchange rate with each posting", &["crates/ledger/src/rates.rs", "crates/ledger/src/currency.rs", "migrations/0041_posting_rate.sql"], J, "VVOO", Review(252, 26, None)),
+    after(today(112, "P1", "Store the exchange rate with each posting", &["crates/ledger/src/rates.rs", "crates/ledger/src/currency.rs", "migrations/0041_posting_rate.sql"], J, "VVOO", Review(252, 26, None)), &[100, 101]),
     today(113, "P1", "Answer every error as problem+json", &["crates/api/src/problem.rs"], D, "VVV", Done(105)),
     today(114, "P2", "Warn before an import overwrites matches", &["crates/recon/src/matches.rs"], H, "OOO", Review(182, 9, Some(("critic-1", 3)))),
     today(115, "P2", "Fetch statements from the bank’s test system", &["crates/recon/src/bank.rs"], H, "O--", Blocked(240, 184, "a test account")),
@@ -123,7 +128,7 @@ const TODAY: [Today; 43] = [
     today(117, "P1", "List accounts by cursor, not by page", &["crates/api/src/cursor.rs"], E, "OOO", SentBack(62, 24, 3)),
     today(118, "P0", "Reject postings that would unbalance a journal", &["crates/ledger/src/balance.rs", POSTING, "crates/ledger/tests/balance.rs"], A, "O--", Working(38)),
     today(119, "P2", "Show fees as their own statement lines", &["crates/recon/src/fees.rs"], E, "VOC", Review(168, 65, None)),
-    today(120, "P3", "Shorten the invoice footer", &["web/src/invoice.ts"], F, "VVV", Done(150)),
+    today(120, "P3", "Shorten the invoice footer", &["web/src/invoice.ts"], F, "---", Abandoned(150)),
     today(121, "P1", "Store idempotency keys as 128-bit values", &["crates/api/src/idempotency.rs", "migrations/0042_idempotency_keys.sql"], C, "OO-", Working(72)),
     today(122, "P2", "Run the containers without root", &["deploy/Dockerfile", "deploy/values.yaml"], I, "O--", Working(142)),
     today(123, "P1", "Generate the web client from the API description", &["openapi.yaml", "web/src/api/client.ts"], B, "OO-", Working(94)),
@@ -134,7 +139,7 @@ const TODAY: [Today; 43] = [
     today(128, "P3", "Sign webhooks and document how to check", &["crates/api/src/webhooks/", "docs/webhooks.md"], H, "---", Working(7)),
     after(today(129, "P1", "Show which posting broke the balance in the error", &["crates/api/src/balance_error.rs"], "", "", Queued), &[118]),
     today(130, "P1", "Reverse a journal in one call", &[POSTING], "", "", Queued),
-    today(131, "P1", "Refuse postings dated before a closed period", &["crates/ledger/src/period.rs"], "", "", Queued),
+    after(today(131, "P1", "Refuse postings dated before a closed period", &["crates/ledger/src/period.rs"], "", "", Queued), &[118]),
     today(132, "P2", "Round half to even in statement totals", &["crates/recon/src/round.rs"], "", "", Queued),
     after(today(133, "P2", "Revalue open balances at month end", &["crates/ledger/src/month.rs"], "", "", Queued), &[112]),
     today(134, "P2", "Explain a rejected import line by line", &["crates/recon/src/explain.rs"], "", "", Queued),
@@ -153,6 +158,9 @@ pub(super) fn play(store: &Path, commit: String, change: String) -> Result<(usiz
     script.begin();
     script.days_before();
     TODAY.iter().for_each(|task| script.today(task));
+    // It was made before the task that it waits for.
+    let waits = json!({"id": "T131", "on": "T133"});
+    script.call(80 * MINUTE, YOU, "task.depend", waits);
     script.questions();
     script.writes();
     script.signs_of_life();
@@ -208,8 +216,16 @@ impl Script {
     fn create(&mut self, ago: i64, task: &Today) {
         let gates = GATES.get(..task.gates.len().max(3)).unwrap_or(&GATES);
         let after: Vec<String> = task.after.iter().map(|number| format!("T{number}")).collect();
-        let new = json!({"title": task.title, "priority": task.priority, "files": task.files,
-                         "gates": gates, "depends_on": after});
+        let mut new = json!({"title": task.title, "priority": task.priority, "files": task.files,
+                             "gates": gates, "depends_on": after});
+        if task.number == 112
+            && let Some(fields) = new.as_object_mut()
+        {
+            fields
+                .insert("requirements".to_owned(), json!(["Each posting stores rate and source"]));
+            fields.insert("dod".to_owned(), json!(DONE_MEANS));
+            fields.insert("constraints".to_owned(), json!({"max_files": 8}));
+        }
         self.call(ago, YOU, "task.create", new);
     }
 
@@ -324,6 +340,11 @@ impl Script {
             }
             Exhausted(ago) => self.exhausted(task, ago),
             Done(ago) => self.done(task, ago * MINUTE),
+            Abandoned(ago) => {
+                let why =
+                    json!({"id": format!("T{number}"), "reason": "Nobody asks for it any more."});
+                self.call(ago * MINUTE, YOU, "task.abandon", why);
+            }
         }
     }
 
@@ -348,6 +369,10 @@ impl Script {
             let why = "Old postings have no rate. Backfill them and test it.";
             self.sent_back(162, 137, number, who, why);
             self.on(132 * MINUTE, who, "task.start", number);
+            for item in DONE_MEANS {
+                let check = json!({"id": format!("T{number}"), "item": item});
+                self.call((submitted + 1) * MINUTE, who, "task.check", check);
+            }
         }
         self.gates(submitted * MINUTE + 30, task);
         let work = json!({"id": format!("T{number}"), "reviewer": is_second.then_some(YOU)});

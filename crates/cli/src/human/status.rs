@@ -59,7 +59,7 @@ impl StatusReport {
         };
         StatusReport {
             root: context.root.dir.display().to_string(),
-            store: context.store_url(),
+            store: context.asked_url(),
             repo: context.repo.to_string(),
             me: context.actor.to_string(),
             counts,

@@ -52,7 +52,7 @@ struct HookInput {
 pub(super) fn run(global: &Global, hook: bool, client: Option<String>) -> Result<Reply, Refusal> {
     if !hook {
         let machine = env::machine()?;
-        let context = Context::find(&machine, &global.asked())?;
+        let context = Context::find(&machine, &global.asked())?.as_known()?;
         let text = text(&context, &context.actor, false)?;
         return Ok(Reply::text(json!({"me": context.actor.as_str(), "text": text}), text));
     }
@@ -66,10 +66,14 @@ fn of_hook(global: &Global, client: Option<String>) -> Result<Reply, Refusal> {
         read.ok().and_then(|_| serde_json::from_str(&said).ok()).unwrap_or_default();
     let machine = env::machine()?;
     let context = Context::find(&machine, &global.asked())?;
-    if !context.store.exists() {
+    if !context.is_far() && !context.store.exists() {
         return Ok(Reply::printed());
     }
-    let me = whose(&context, &machine, client, input.session_id)?;
+    let context = context.as_known()?;
+    let me = match context.is_far() {
+        true => context.actor.clone(),
+        false => whose(&context, &machine, client, input.session_id)?,
+    };
     let text = text(&context, &me, true)?;
     let event = input.hook_event_name.unwrap_or_else(|| "SessionStart".to_owned());
     let answer = json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
@@ -113,6 +117,8 @@ impl Look {
 fn text(context: &Context, me: &AgentId, fresh: bool) -> Result<String, Refusal> {
     let caller = Caller { actor: me.clone(), ..context.caller() };
     let look = Look { service: context.service(Access::Read)?, caller };
+    // A server keeps by itself what it has told.
+    let fresh = fresh && !context.is_far();
     let held = held(&look)?;
     let parts = [
         format!("You are {me} in {} (comity coordinates the agents here).\n", context.repo),

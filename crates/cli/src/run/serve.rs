@@ -82,12 +82,7 @@ fn said(listening: &Listening, json: bool) -> std::io::Result<()> {
     output::remark(&format!("comity serves {url} (MCP: {url}/mcp); Ctrl-C ends it"));
     match link {
         Some(link) => output::text(&format!("{link}\n")),
-        None => {
-            output::remark(
-                "only a person gets a link to the dashboard: start with --as human:NAME, or run comity link",
-            );
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ use comity_core::refusal::Refusal;
 use comity_project::Context;
 
 pub(super) fn run(context: &Context) -> Result<Reply, Refusal> {
-    let report = StatusReport::of(context, context.ask::<op::Status>(Nothing {})?);
+    let context = context.as_known()?;
+    let report = StatusReport::of(&context, context.ask::<op::Status>(Nothing {})?);
     Ok(Reply::new(report, status::status).paged())
 }

@@ -310,7 +310,7 @@ where
 }
 
 fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
-    let mine = args.mine.then(|| context.actor.clone());
+    let mine = args.mine.then(|| context.as_known()).transpose()?.map(|known| known.actor);
     let filter = TaskFilter {
         statuses: args.statuses,
         assignee: args.assignee.or(mine),

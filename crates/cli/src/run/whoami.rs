@@ -9,6 +9,7 @@ use comity_project::store::Access;
 use serde_json::json;
 
 pub(super) fn run(context: &Context) -> Result<Reply, Refusal> {
+    let context = context.as_known()?;
     let id = context.actor.to_string();
     // Whoever asks need not be known to the store.
     let (service, caller) = (context.service(Access::Read)?, context.caller());

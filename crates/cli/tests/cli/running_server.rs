@@ -91,7 +91,7 @@ fn a_certificate_that_is_none_is_refused_at_the_start() {
     let sandbox = project();
     let (cert, _) = certificate(&sandbox);
     let cert = cert.to_str().unwrap();
-    let listen = ["serve", "--listen", "127.0.0.1:0"];
+    let listen = ["--as", "human:ann", "serve", "--listen", "127.0.0.1:0"];
     let no_key = sandbox.comity().args(&listen).args(&["--tls-cert", cert]).done();
     assert_eq!(no_key.exit, 2, "{}", no_key.stderr);
     let args = [&listen[..], &["--tls-cert", cert, "--tls-key", cert]].concat();
@@ -113,7 +113,7 @@ fn behind_a_proxy_clients_are_told_apart_by_the_last_address_that_it_names() {
     assert_eq!(from("9.9.9.9, 8.8.8.8"), 401, "another client has its own count");
 }
 
-fn repository(sandbox: &Sandbox, name: &str, title: &str) -> PathBuf {
+pub fn repository(sandbox: &Sandbox, name: &str, title: &str) -> PathBuf {
     let dir = sandbox.outside().join(name);
     std::fs::create_dir(&dir).unwrap();
     sandbox.git(&dir, &["init", "--quiet", "--initial-branch=main"]);
@@ -195,8 +195,9 @@ fn further_projects_come_from_the_users_own_settings_and_never_from_a_repository
     let path = sandbox.root.join(".comity/config.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("[serve]", "[serve]\nroots = [\"/\"]")).unwrap();
-    let done = sandbox.comity().args(&["serve", "--listen", "127.0.0.1:0"]).done();
-    assert_ne!(done.exit, 0, "a repository names no roots");
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let done = sandbox.comity().by("human:ann").args(&serve).done();
+    assert_eq!(done.exit, 2, "a repository names no roots: {}", done.stderr);
 }
 
 #[test]

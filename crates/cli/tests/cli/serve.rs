@@ -14,7 +14,7 @@ struct Server {
 
 impl Server {
     fn start(sandbox: &Sandbox) -> Server {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--json"];
+        let args = ["--as", "human:ann", "serve", "--listen", "127.0.0.1:0", "--json"];
         let mut child = sandbox.comity().args(&args).spawn();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -1,7 +1,10 @@
 //! Commands that wait or follow.
 
+use crate::people::heard;
 use crate::sandbox::{Done, Sandbox};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -140,6 +143,47 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(Done::from(child.wait_with_output().unwrap()).exit, 130);
     assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_opens_the_dashboard_and_ends_with_the_reader() {
+    let sandbox = Sandbox::without_git();
+    let outside = sandbox.outside();
+    let (tmp, bin, opened) = (outside.join("tmp"), outside.join("bin"), outside.join("opened"));
+    std::fs::create_dir(&tmp).unwrap();
+    std::fs::create_dir(&bin).unwrap();
+    let browser = bin.join("xdg-open");
+    let script =
+        format!("#!/bin/sh\nprintf '%s\\n' \"$1\" > {0}.new && mv {0}.new {0}\n", opened.display());
+    std::fs::write(&browser, script).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let call = sandbox.comity().env("TMPDIR", &tmp.display().to_string()).env("PATH", &path);
+    let child = call.args(&["demo", "--open"]).spawn();
+    let began = Instant::now();
+    while !opened.exists() {
+        assert!(began.elapsed() < Duration::from_secs(120), "no browser is opened");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let link = std::fs::read_to_string(&opened).unwrap();
+    let (url, key) = link.trim().split_once("/#k=").unwrap();
+    let (host, body) = (url.strip_prefix("http://").unwrap(), format!("{{\"key\":\"{key}\"}}"));
+    let mut page = TcpStream::connect(host).unwrap();
+    let length = body.len();
+    write!(
+        page,
+        "POST /api/v1/session HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let session = heard(page);
+    assert_eq!((session.status, &session.json()["me"]), (200, &serde_json::json!("human:you")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let done = Done::from(child.wait_with_output().unwrap());
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
+    assert!(TcpStream::connect(host).is_err(), "the server ends with it");
 }
 
 #[test]

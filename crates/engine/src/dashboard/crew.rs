@@ -1,10 +1,12 @@
 //! Everybody who works here: what they do now, and what they did lately.
 
+use super::scene::covers;
 use super::{DAY, age};
 use crate::fold::{HOUR_MS, Past};
 use crate::read::Reader;
 use comity_api::{CrewAnswer, CrewCounts, CrewMember, Life, TaskFilter};
 use comity_core::ids::TaskId;
+use comity_core::lease::Lease;
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
@@ -14,6 +16,10 @@ use comity_core::view::AgentView;
 
 /// Hours of the sparkline.
 const HOURS: i64 = 24;
+/// How long an agent that was refused a file, and holds no task, is said to wait for it.
+const WAITS_FOR_FILE: Millis = Millis::from_secs(900);
+/// Leases that are looked at for who waits for a file.
+const LEASES_MAX: usize = 2_000;
 const WEEK: Millis = Millis::from_secs(7 * 86_400);
 /// Tasks that are looked at for who works on what.
 const TASKS_MAX: usize = 10_000;
@@ -36,16 +42,18 @@ impl Reader<'_> {
         let open = self.decision_rows(false, None, PAGE_MAX)?;
         let (now, repo) = (self.now(), self.caller.repo.to_string());
         let (seq, at) = (self.seq(), self.at());
+        let leases = self.live_leases(None, None, LEASES_MAX)?;
         let fold = self.fold()?;
         let past = fold.of(&repo);
         let mut members = Vec::new();
         for agent in agents {
+            let file = past.number(&agent.id).and_then(|who| wanted_file(past, who, &leases, now));
             let own = || open.iter().filter(|one| one.asked_by.as_str() == agent.id);
             let is_held = |id: &TaskId| agent.holds.tasks.iter().any(|held| *held == id.as_str());
             let of_held = own().find(|one| one.task.as_ref().is_some_and(is_held));
             let asks = of_held.or_else(|| own().next());
             let asks = asks.map(|decision| (decision.id.to_string(), decision.created_at));
-            members.push(member(agent, &duties, asks, past, now));
+            members.push(member(agent, &duties, Waits { asks, file }, past, now));
         }
         drop(fold);
         let group = |name: &str| members.iter().filter(|member| member.group == name).count();
@@ -91,13 +99,33 @@ impl Reader<'_> {
     }
 }
 
+/// What an agent waits for: its open question, a file that somebody else holds; since when.
+struct Waits {
+    asks: Option<(String, Timestamp)>,
+    file: Option<(String, Timestamp)>,
+}
+
+/// Returns the file that an agent was refused last, while that is not long ago and somebody else holds it still.
+fn wanted_file(
+    past: &Past,
+    who: u32,
+    leases: &[Lease],
+    now: Timestamp,
+) -> Option<(String, Timestamp)> {
+    let lately = past.writes.iter().rev().take_while(|write| now.since(write.ts) < WAITS_FOR_FILE);
+    let last = lately.filter(|write| write.by == who).find(|write| write.refused)?;
+    let (me, path) = (past.name(who), past.name(last.path));
+    let held = leases.iter().any(|lease| lease.owner.as_str() != me && covers(lease, path));
+    held.then(|| (path.to_owned(), last.ts))
+}
+
 /// Groups of the page, in their order.
 const GROUPS: [&str; 5] = ["silent", "waiting", "at_work", "idle", "person"];
 
 fn member(
     agent: AgentView,
     duties: &[Duty],
-    asks: Option<(String, Timestamp)>,
+    Waits { asks, file }: Waits,
     past: &Past,
     now: Timestamp,
 ) -> CrewMember {
@@ -140,6 +168,9 @@ fn member(
         ("at_work", "merging", merges, None)
     } else if sent_back.is_some() {
         ("idle", "sent_back", sent_back, None)
+    } else if let Some((path, since)) = &file {
+        let words = format!("`{}`, {}", last_part(path), age(now.since(*since)));
+        ("waiting", "for_file", None, Some(words))
     } else {
         ("idle", "idle", None, None)
     };
@@ -167,6 +198,11 @@ fn member(
         now_doing: note.map(|note| note.chars().take(NOTE_CHARS_MAX).collect()),
         id: agent.id,
     }
+}
+
+/// Returns the last part of a path.
+fn last_part(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
 /// Counts the tasks of a worker that were done and that failed in the last week.

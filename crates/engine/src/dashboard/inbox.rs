@@ -47,13 +47,15 @@ impl Reader<'_> {
     fn inbox_item(&mut self, item: Item) -> Result<InboxItem, Refusal> {
         let task = item.task.as_ref().map(|id| self.find(id.as_str())).transpose()?;
         let decision = match item.kind {
-            Kind::Decision | Kind::Exhausted | Kind::Stuck => Some(self.question(&item.id)?),
+            Kind::Decision | Kind::Exhausted | Kind::Stuck | Kind::Budget => {
+                Some(self.question(&item.id)?)
+            }
             _ => None,
         };
         let now = self.now();
         let from = decision.as_ref().map_or(item.since, |decision| decision.created_at);
         let left = item.deadline.map(|at| share_left(from, at, now));
-        let has_gates = matches!(item.kind, Kind::Review | Kind::RedGate | Kind::Merge);
+        let has_gates = item.kind == Kind::Review;
         let gates: Vec<Mark> = match &task {
             Some(task) if has_gates => view::gates(task, self.policy).iter().map(mark).collect(),
             _ => Vec::new(),
@@ -232,6 +234,14 @@ fn reason(
             format!("{} attempts failed, the last with: {last}", task.attempts)
         }
         (_, Some(decision), _) => format!("asked by {}, who waits", decision.asked_by),
+        (Kind::RedGate, _, Some(task)) => {
+            let by = task.reviewer.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+            format!("{} after approval{by}", without_title())
+        }
+        (Kind::Blocked, _, Some(_)) => {
+            let by = agent.map_or_else(String::new, |by| format!(" · stopped by {by}"));
+            format!("{}{by}", without_title().replacen("needs: ", "needs ", 1))
+        }
         (Kind::Review, _, Some(task)) => {
             let by = agent.map_or_else(String::new, ToString::to_string);
             let who = match &task.reviewer {
@@ -239,13 +249,18 @@ fn reason(
                 Some(reviewer) => format!("asks {reviewer}"),
                 None => "· nobody has taken it".to_owned(),
             };
-            format!("{by} {who} · round {}", task.round)
+            let round =
+                if task.round > 1 { format!(" · round {}", task.round) } else { String::new() };
+            format!("{by} {who}{round}")
         }
         (Kind::Merge, _, Some(task)) => {
             let by = task.reviewer.as_ref().map(ToString::to_string);
-            format!("approved by {}", by.as_deref().unwrap_or("a person"))
+            let by = by.as_deref().unwrap_or("a person");
+            // Approval is the queue (ADR 54).
+            let queued = if task.merge.is_some() { " · in the merge queue" } else { "" };
+            format!("approved by {by}{queued}")
         }
-        (Kind::Silent, _, Some(task)) => format!("holds {} {}", task.id, task.title),
+        (Kind::Silent, _, Some(task)) => task.title.clone(),
         _ => without_title(),
     }
 }
@@ -271,12 +286,30 @@ fn actions(item: &Item, decision: Option<&DecisionView>) -> Vec<Action> {
     let verb = |label: &str, verb: &str, wants: &[&str]| {
         action(label, &format!("task.{verb}"), &format!("tasks/{id}/{verb}"), &json!({}), wants)
     };
+    // What only shows something: the page goes there.
+    let look = |label: &str, operation: &str, path: &str, body: &Value| Action {
+        method: "GET".to_owned(),
+        ..action(label, operation, path, body, &[])
+    };
+    let task = item.task.as_ref().map(ToString::to_string).unwrap_or_default();
+    let see = |label: &str| look(label, "task.panel", &format!("tasks/{task}/panel"), &json!({}));
     match item.kind {
         Kind::Review => vec![
             verb("Approve", "approve", &[]),
             verb("Request changes", "request-changes", &["reason"]),
         ],
-        Kind::RedGate => vec![verb("Send back", "request-changes", &["reason"])],
+        Kind::RedGate => {
+            vec![see("See output"), verb("Send back", "request-changes", &["reason"])]
+        }
+        Kind::RunPaused => {
+            let run = |label: &str, verb: &str| {
+                action(label, &format!("run.{verb}"), &format!("runs/{id}/{verb}"), &json!({}), &[])
+            };
+            vec![run("Resume", "resume"), run("Stop", "stop")]
+        }
+        Kind::RunWaiting => vec![see("See task")],
+        Kind::MergeEjected => vec![see("See output")],
+        Kind::WorkerLost => vec![look("See agents", "crew", "crew", &json!({}))],
         Kind::Blocked => {
             vec![verb("Unblock", "unblock", &[]), verb("Abandon", "abandon", &["reason"])]
         }
@@ -298,20 +331,14 @@ fn actions(item: &Item, decision: Option<&DecisionView>) -> Vec<Action> {
             vec![action("Release now", "lease.release", "leases/release", &body, &[])]
         }
         Kind::WriteSeen => {
-            let body = json!({"of": item.path});
-            let why = action("Why", "why", "why", &body, &[]);
-            vec![Action { method: "GET".to_owned(), ..why }]
+            vec![look("Why", "why", "why", &json!({"of": item.path}))]
         }
         Kind::Decision
-        | Kind::RunWaiting
         | Kind::Exhausted
         | Kind::Stuck
-        | Kind::Clock
         | Kind::Budget
-        | Kind::RunPaused
-        | Kind::MergeEjected
-        | Kind::TargetDirty
-        | Kind::WorkerLost => Vec::new(),
+        | Kind::Clock
+        | Kind::TargetDirty => Vec::new(),
     }
 }
 

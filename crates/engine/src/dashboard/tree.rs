@@ -79,6 +79,7 @@ impl Reader<'_> {
             entries,
             under: None,
             files: Vec::new(),
+            free: BTreeMap::new(),
         })
     }
 

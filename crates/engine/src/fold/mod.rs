@@ -271,3 +271,22 @@ impl Fold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_an_event_takes_at_most_64_bytes() {
+        let sizes = [
+            ("Step", size_of::<Step>()),
+            ("Taken", size_of::<Taken>()),
+            ("Hold", size_of::<Hold>()),
+            ("Asked", size_of::<Asked>()),
+            ("Written", size_of::<Written>()),
+        ];
+        for (name, size) in sizes {
+            assert!(size <= 64, "{name}: {size} bytes");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Who asks, and whether it may: names of the server, tokens, cookies, limits.
 
 use crate::Served;
-use crate::sessions::{Session, Sessions};
+use crate::sessions::{AllSessions, Session};
 use crate::tokens::{Holder, Tokens};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
@@ -25,8 +25,8 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum Peer {
-    /// The socket that only its owner can open.
-    Socket,
+    /// The socket of a project, by its place among all; only its owner can open it.
+    Socket(usize),
     Address(IpAddr),
 }
 
@@ -52,7 +52,7 @@ impl Names {
     /// Lets in only requests that name this server: a page of another site cannot reach it under a name of its own.
     pub fn check(&self, peer: Peer, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = text(headers, HOST.as_str()).unwrap_or_default();
-        let is_named = matches!(peer, Peer::Socket) || self.is_own(host);
+        let is_named = matches!(peer, Peer::Socket(_)) || self.is_own(host);
         let is_from_own = !headers.contains_key(ORIGIN)
             || text(headers, ORIGIN.as_str()).is_some_and(|origin| self.is_own_origin(origin));
         match is_named && is_from_own {
@@ -90,7 +90,7 @@ impl Names {
     pub fn client(&self, peer: Peer, headers: &HeaderMap) -> String {
         let forwarded = || text(headers, FORWARDED_FOR)?.rsplit(',').next().map(str::trim);
         match peer {
-            Peer::Socket => "socket".to_owned(),
+            Peer::Socket(_) => "socket".to_owned(),
             Peer::Address(_) if self.behind_proxy && forwarded().is_some() => {
                 forwarded().unwrap_or_default().chars().take(64).collect()
             }
@@ -122,9 +122,9 @@ impl Who {
         if let Some(caller) = keys.run {
             return Ok(Who::Run(Box::new(caller.clone())));
         }
-        let bearer = text(headers, AUTHORIZATION.as_str()).map(|v| v.strip_prefix("Bearer "));
-        if let Some(secret) = bearer {
-            let holder = secret.map(|secret| keys.tokens.holder(secret, now)).transpose()?;
+        if headers.contains_key(AUTHORIZATION) {
+            let holder =
+                bearer(headers).map(|secret| keys.tokens.holder(secret, now)).transpose()?;
             return holder.flatten().map(Who::Token).ok_or_else(|| {
                 Refusal::new(Code::Unauthenticated, "the token is unknown, revoked or too old")
             });
@@ -135,7 +135,7 @@ impl Who {
             return Ok(Who::Session(session));
         }
         Ok(match peer {
-            Peer::Socket => Who::Reader,
+            Peer::Socket(_) => Who::Reader,
             Peer::Address(_) if keys.open_read => Who::Reader,
             Peer::Address(_) => Who::Nobody,
         })
@@ -196,7 +196,7 @@ impl Who {
 /// What callers are told apart by.
 pub struct Keys<'a> {
     pub tokens: &'a Tokens,
-    pub sessions: &'a Sessions,
+    pub sessions: &'a AllSessions,
     pub cookie: &'a str,
     pub open_read: bool,
     /// The only caller, on the socket of a run.
@@ -224,6 +224,11 @@ pub fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = all.flat_map(|value| value.split(';'));
     pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Returns the secret of the token that a request has.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    text(headers, AUTHORIZATION.as_str())?.strip_prefix("Bearer ")
 }
 
 pub fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {

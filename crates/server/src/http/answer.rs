@@ -68,6 +68,10 @@ pub fn not_modified(tag: &str) -> Response {
     tagged(response, tag)
 }
 
+/// The code of a refusal, for whoever counts them.
+#[derive(Clone, Copy)]
+pub struct Refused(pub Code);
+
 /// Answers with a refusal as a problem (RFC 9457).
 pub fn problem(refusal: &Refusal) -> Response {
     let status = StatusCode::from_u16(refusal.code.http_status());
@@ -89,6 +93,7 @@ pub fn problem_with(status: StatusCode, refusal: &Refusal) -> Response {
         "links": links,
     });
     let mut response = with_body(status, "application/problem+json", body.to_string());
+    response.extensions_mut().insert(Refused(refusal.code));
     private(&mut response);
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED {

@@ -101,7 +101,7 @@ impl Hall {
         let param = |name: &str| {
             params.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
         };
-        let (root, repo) = self.root(param("repo"))?;
+        let (root, repo) = self.root_of(ask)?;
         let who = self.who(ask, root)?;
         let mut input = match address.is_get() {
             true => address.input(&params)?,
@@ -196,7 +196,8 @@ impl Call<'_> {
                 _ => {
                     let input = Value::Object(self.input);
                     let mut done = self.root.handlers.call(row.name, &self.caller, input)?;
-                    add_news(self.root, &self.caller, self.told, &mut done.output);
+                    let news = news(self.root, &self.caller, self.told);
+                    add_news(news, &mut done.output);
                     Ok(Outcome::Now(answered(done, self.words)))
                 }
             };
@@ -212,9 +213,9 @@ impl Call<'_> {
         let past = self.at.map(|at| self.root.at(at)).transpose()?;
         let service = past.as_ref().map_or(&self.root.served.service, |past| &past.service);
         let handlers = past.as_ref().map_or(&self.root.handlers, |past| &past.handlers);
-        if past.is_some() && row.name == "memory.search" {
-            return Err(Refusal::input("memories are only searched as they are now"));
-        }
+        // Whoever has news gets an answer that can carry them.
+        let news = news(self.root, &self.caller, self.told);
+        let is_seen = |tag: &str| news.is_none() && self.seen.as_deref() == Some(tag);
         // A task has a version of its own; everything else is as old as the log.
         let of_version = row.name == "task.show";
         let tag = match of_version {
@@ -224,7 +225,7 @@ impl Call<'_> {
                 format!("\"{head}\"")
             }
         };
-        if !of_version && self.seen.as_deref() == Some(&tag) {
+        if !of_version && is_seen(&tag) {
             return Ok(not_modified(&tag));
         }
         let done = handlers.call(row.name, &self.caller, Value::Object(self.input))?;
@@ -238,13 +239,13 @@ impl Call<'_> {
         if !self.words {
             reword(&mut output);
         }
-        add_news(self.root, &self.caller, self.told, &mut output);
         let version = output.pointer("/task/version").filter(|_| of_version);
         let tag = version.map_or(tag, |version| format!("\"{version}\""));
-        match self.seen.as_deref() == Some(&tag) {
-            true => Ok(not_modified(&tag)),
-            false => Ok(tagged(json(StatusCode::OK, &output), &tag)),
+        if is_seen(&tag) {
+            return Ok(not_modified(&tag));
         }
+        add_news(news, &mut output);
+        Ok(tagged(json(StatusCode::OK, &output), &tag))
     }
 
     fn claim_later(self) -> Result<oneshot::Receiver<Told>, Refusal> {
@@ -377,13 +378,16 @@ fn add_place(output: &mut Value, served: &Served, caller: &Caller) {
     fields.insert("at".to_owned(), Value::Null);
 }
 
-/// Adds what is new for an agent to its answer. No answer fails for want of news.
-fn add_news(root: &Root, caller: &Caller, told: bool, output: &mut Value) {
-    let Some(fields) = output.as_object_mut().filter(|_| told) else { return };
-    let news = root.served.service.news(caller).unwrap_or_default();
-    if !news.is_empty()
-        && let Ok(news) = serde_json::to_value(news)
-    {
+/// Returns what is new for an agent, if anything is. No answer fails for want of news.
+fn news(root: &Root, caller: &Caller, told: bool) -> Option<Value> {
+    let news = told.then(|| root.served.service.news(caller))?;
+    let news = news.ok().filter(|news| !news.is_empty())?;
+    serde_json::to_value(news).ok()
+}
+
+/// Adds what is new for an agent to its answer.
+fn add_news(news: Option<Value>, output: &mut Value) {
+    if let (Some(news), Some(fields)) = (news, output.as_object_mut()) {
         fields.insert("news".to_owned(), news);
     }
 }

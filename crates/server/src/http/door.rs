@@ -1,56 +1,66 @@
 //! Which request goes where.
 
-use super::access::Peer;
-use super::answer::{guarded, json, no_such_address, problem, problem_with, with_body};
+use super::access::{Peer, Who};
+use super::answer::{Refused, guarded, json, no_such_address, problem, problem_with, with_body};
 use super::api::{Ask, Outcome, told, too_large};
-use super::hall::Hall;
+use super::hall::{Hall, Root};
 use super::keys::is_about_tokens;
-use super::metrics::Gauges;
+use super::live::May;
+use super::metrics::{Gauges, OfProject};
 use super::pages;
 use super::routes::query;
+use crate::Served;
 use crate::mcp::{Callers, Door};
 use crate::runtime::blocking;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CACHE_CONTROL;
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use axum::routing::any;
+use comity_api::{Nothing, op};
 use comity_core::refusal::{Code, Refusal};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 /// The largest body of a request.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 
+/// How long the body of a request may take: it has a place in the queue.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Puts the doors of a server together.
 pub fn app(hall: Arc<Hall>) -> Router {
-    let mut router = Router::new();
-    if let Some(root) = hall.roots.first() {
-        let config = StreamableHttpServerConfig::default()
-            .with_legacy_session_mode(false)
-            .with_json_response(true)
-            .with_max_request_body_bytes(BODY_BYTES_MAX)
-            // The names are checked for all doors alike, before this one.
-            .disable_allowed_hosts();
-        let door = Door::new(root.served.clone(), Callers::OfTokens);
-        let mcp = StreamableHttpService::new(
-            move || Ok(door.clone()),
-            Arc::new(NeverSessionManager::default()),
-            config,
-        );
-        router = router
-            .nest_service("/mcp", mcp)
-            .layer(middleware::from_fn_with_state(hall.clone(), authenticate));
-    }
-    router
+    let doors: Doors = hall.roots.iter().map(mcp).collect();
+    Router::new()
+        .route("/mcp", any(tools).with_state((hall.clone(), doors.clone())))
+        .route("/mcp/", any(tools).with_state((hall.clone(), doors)))
         .fallback(other)
         .with_state(hall.clone())
         .layer(middleware::from_fn_with_state(hall, names))
+}
+
+type Mcp = StreamableHttpService<Door, NeverSessionManager>;
+
+/// MCP for each project, in their order.
+type Doors = Arc<[Mcp]>;
+
+fn mcp(root: &Root) -> Mcp {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        // The names are checked for all doors alike, before this one.
+        .disable_allowed_hosts();
+    let door = Door::new(root.served.clone(), Callers::OfTokens);
+    let sessions = Arc::new(NeverSessionManager::default());
+    StreamableHttpService::new(move || Ok(door.clone()), sessions, config)
 }
 
 fn peer_of(request: &Request) -> Peer {
@@ -61,31 +71,42 @@ fn peer_of(request: &Request) -> Peer {
 /// Lets in only requests that name this server, and gives every answer its headers.
 async fn names(State(hall): State<Arc<Hall>>, request: Request, next: Next) -> Response {
     let checked = hall.names.check(peer_of(&request), request.headers());
-    guarded(match checked {
+    let response = match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => problem_with(StatusCode::FORBIDDEN, &refusal),
-    })
+    };
+    if let Some(Refused(code)) = response.extensions().get() {
+        hall.metrics.refused(*code);
+    }
+    guarded(response)
 }
 
-/// Finds out who calls a tool. Without a token nobody gets in, unless the project lets everybody on this host read.
-async fn authenticate(State(hall): State<Arc<Hall>>, mut request: Request, next: Next) -> Response {
+/// Finds out who calls a tool, and of which project. Without a token nobody gets in, unless the project lets everybody on
+/// this host read.
+async fn tools(State((hall, doors)): State<(Arc<Hall>, Doors)>, mut request: Request) -> Response {
     let ask = asked(&request, Bytes::new());
     let found = blocking(move || {
-        let (root, _) = hall.root(None)?;
+        let (root, other) = hall.root_of(&ask)?;
+        if let Some(repo) = other {
+            let message = format!("the tools of this server are not for the repository {repo}");
+            return Err(Refusal::new(Code::NotFound, message).hint("leave repo out of the address"));
+        }
+        let place = hall.roots.iter().position(|known| std::ptr::eq(known, root));
         let who = hall.who(&ask, root)?;
-        who.may_read().map(|()| who)
+        who.may_read().map(|()| (who, place))
     });
-    match found.await {
-        Ok(super::access::Who::Token(holder)) => {
-            request.extensions_mut().insert(holder);
-            next.run(request).await
-        }
-        Ok(super::access::Who::Run(caller)) => {
-            request.extensions_mut().insert(*caller);
-            next.run(request).await
-        }
-        Ok(_) => next.run(request).await,
-        Err(refusal) => problem(&refusal),
+    let (who, place) = match found.await {
+        Ok(found) => found,
+        Err(refusal) => return problem(&refusal),
+    };
+    match who {
+        Who::Token(holder) => drop(request.extensions_mut().insert(holder)),
+        Who::Run(caller) => drop(request.extensions_mut().insert(*caller)),
+        Who::Session(_) | Who::Reader | Who::Nobody => {}
+    }
+    match place.and_then(|place| doors.get(place)) {
+        Some(door) => door.handle(request).await.map(Body::new),
+        None => no_such_address("mcp"),
     }
 }
 
@@ -106,12 +127,29 @@ async fn other(State(hall): State<Arc<Hall>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match path.as_str() {
-        "/healthz" if is_read => healthz(&hall).await,
         "/metrics" if is_read => metrics(hall, asked(&request, Bytes::new())).await,
-        "/api/v1/openapi.json" if is_read => json(StatusCode::OK, &comity_api::openapi()),
         "/api/v1/events/stream" if is_read => stream(hall, asked(&request, Bytes::new())).await,
-        path if path.starts_with("/api/v1/") => api(hall, request).await,
-        path if is_read => pages::file(path).unwrap_or_else(|| no_such_address(path)),
+        path if path.starts_with("/api/v1/") && path != OPENAPI => api(hall, request).await,
+        path => {
+            let client = hall.names.client(peer_of(&request), request.headers());
+            let headers = request.headers().clone();
+            match hall.rates.check(&format!("client/{client}")) {
+                Ok(()) => open(&hall, path, is_read, &headers).await,
+                Err(refusal) => problem(&refusal),
+            }
+        }
+    }
+}
+
+/// Where the document about the API is.
+const OPENAPI: &str = "/api/v1/openapi.json";
+
+/// What is there for everybody. Nobody says who they are here, so requests are counted by the client's address.
+async fn open(hall: &Hall, path: &str, is_read: bool, headers: &HeaderMap) -> Response {
+    match path {
+        "/healthz" if is_read => healthz(hall).await,
+        OPENAPI if is_read => json(StatusCode::OK, &comity_api::openapi()),
+        path if is_read => pages::file(path, headers).unwrap_or_else(|| no_such_address(path)),
         path => no_such_address(path),
     }
 }
@@ -123,7 +161,14 @@ async fn api(hall: Arc<Hall>, request: Request) -> Response {
         return problem(&refusal.hint("send it again in a second"));
     };
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, BODY_BYTES_MAX).await else { return too_large() };
+    let bytes = match timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return too_large(),
+        Err(_) => {
+            let refusal = Refusal::input("the body did not come in time").hint("send it again");
+            return problem_with(StatusCode::REQUEST_TIMEOUT, &refusal);
+        }
+    };
     let ask = asked(&Request::from_parts(parts, Body::empty()), bytes);
     let shared = hall.clone();
     let done = blocking(move || {
@@ -161,10 +206,16 @@ async fn healthz(hall: &Hall) -> Response {
 
 async fn metrics(hall: Arc<Hall>, ask: Ask) -> Response {
     let text = blocking(move || {
-        let (root, _) = hall.root(None)?;
+        let (root, _) = hall.root_of(&ask)?;
         hall.who(&ask, root)?.may_read()?;
+        let measured = |root: &Root| {
+            let Served { service, context, .. } = &root.served;
+            let head = service.call::<op::LogHead>(&context.caller(), Nothing {})?.seq;
+            let (repo, committed) = (context.repo.to_string(), service.committed());
+            Ok(OfProject { repo, head, committed })
+        };
         let gauges = Gauges {
-            head: root.served.service.check_end()?,
+            projects: hall.roots.iter().map(measured).collect::<Result<_, Refusal>>()?,
             streams: super::hall::STREAMS_MAX - hall.streams.available_permits(),
             queue: super::hall::QUEUE_MAX - hall.queue.available_permits(),
         };
@@ -184,7 +235,7 @@ async fn stream(hall: Arc<Hall>, ask: Ask) -> Response {
     let found = blocking(move || {
         let params = query(&ask.query)?;
         let param = |name: &str| params.iter().find(|(known, _)| known == name).map(|(_, v)| v);
-        let (root, _) = shared.root(param("repo").map(String::as_str))?;
+        let (root, _) = shared.root_of(&ask)?;
         shared.who(&ask, root)?.may_read()?;
         let number = |text: &str| {
             text.parse::<u64>()
@@ -192,9 +243,12 @@ async fn stream(hall: Arc<Hall>, ask: Ask) -> Response {
         };
         let last = super::access::text(&ask.headers, LAST_EVENT_ID).map(number).transpose()?;
         let from = param("from").map(|text| number(text)).transpose()?;
-        Ok((root.live.clone(), last.or(from.map(|from| from.saturating_sub(1)))))
+        let live = root.live.clone();
+        let again = shared.clone();
+        let may: May = Box::new(move || again.may_read(&ask).is_ok());
+        Ok((live, last.or(from.map(|from| from.saturating_sub(1))), may))
     });
-    let (live, after) = match found.await {
+    let (live, after, may) = match found.await {
         Ok(found) => found,
         Err(refusal) => return problem(&refusal),
     };
@@ -202,7 +256,7 @@ async fn stream(hall: Arc<Hall>, ask: Ask) -> Response {
         let message = "there are as many streams as the server takes";
         return problem(&Refusal::new(Code::StoreUnavailable, message));
     };
-    match live.open(after, permit).await {
+    match live.open(after, may, permit).await {
         Ok(stream) => {
             let mut response = with_body(StatusCode::OK, "text/event-stream", Body::new(stream));
             let no_store = HeaderValue::from_static("no-store");

@@ -1,11 +1,12 @@
 //! What all requests share: the projects that are served, who may ask, and how much.
 
-use super::access::{Keys, Names, Rates};
+use super::access::{Keys, Names, Peer, Rates, Who, bearer};
+use super::api::Ask;
 use super::live::Live;
 use super::metrics::Metrics;
-use super::routes::Routes;
+use super::routes::{Routes, query};
 use crate::Served;
-use crate::sessions::Sessions;
+use crate::sessions::{AllSessions, Sessions};
 use crate::tokens::Tokens;
 use comity_bridge::Bridge;
 use comity_core::ids::RepoName;
@@ -29,6 +30,7 @@ pub struct Root {
     pub served: Served,
     pub handlers: Handlers,
     pub tokens: Tokens,
+    pub sessions: Sessions,
     pub live: Arc<Live>,
     open_read: bool,
     pasts: Mutex<VecDeque<(u64, Arc<Past>)>>,
@@ -45,6 +47,7 @@ impl Root {
         Root {
             handlers: handlers(&served, &served.service),
             tokens: Tokens::of(&served.context),
+            sessions: Sessions::of(&served.context),
             live: Live::new(served.clone()),
             open_read: served.context.config.serves_open_reads(),
             pasts: Mutex::default(),
@@ -98,10 +101,28 @@ fn handlers(served: &Served, service: &Service) -> Handlers {
     handlers
 }
 
+/// Refuses projects that a request could not tell apart.
+fn check_names(roots: &[Served]) -> Result<(), Refusal> {
+    if roots.is_empty() {
+        return Err(Refusal::input("there is no project to serve"));
+    }
+    for (at, root) in roots.iter().enumerate() {
+        let name = &root.context.repo;
+        let others = roots.iter().take(at);
+        if let Some(other) = others.map(|it| &it.context).find(|other| other.repo == *name) {
+            let (one, two) = (other.root.dir.display(), root.context.root.dir.display());
+            return Err(Refusal::input(format!("two projects are called {name}: {one} and {two}"))
+                .hint("give one of them another name: repo below [project] in its .comity/config.toml")
+                .detail("repo", name.as_str()));
+        }
+    }
+    Ok(())
+}
+
 /// Everything that one server shares.
 pub struct Hall {
     pub roots: Vec<Root>,
-    pub sessions: Sessions,
+    pub sessions: AllSessions,
     pub names: Names,
     pub rates: Rates,
     pub routes: Routes,
@@ -115,10 +136,10 @@ pub struct Hall {
 
 impl Hall {
     pub fn new(roots: Vec<Served>, names: Names, rate: u32) -> Result<Hall, Refusal> {
+        check_names(&roots)?;
         let roots: Vec<Root> = roots.into_iter().map(Root::new).collect();
-        let first = roots.first().ok_or_else(|| Refusal::input("there is no project to serve"))?;
         Ok(Hall {
-            sessions: Sessions::of(&first.served.context),
+            sessions: AllSessions(roots.iter().map(|root| root.sessions.clone()).collect()),
             cookie: names.cookie(),
             names,
             rates: Rates::new(rate),
@@ -143,6 +164,35 @@ impl Hall {
         Ok(Hall { run: Some(caller), ..Hall::new(vec![served], names, 0)? })
     }
 
+    /// Finds the project that a request is about: the one that it names, else that of its token, else that of its
+    /// socket, else the first.
+    pub fn root_of(&self, ask: &Ask) -> Result<(&Root, Option<RepoName>), Refusal> {
+        let params = query(&ask.query)?;
+        let named = params.iter().find(|(name, _)| name == "repo").map(|(_, repo)| repo.as_str());
+        let own = |place: &usize| self.roots.get(*place).map(|root| (root, None));
+        match named.is_some() || self.roots.len() == 1 {
+            true => self.root(named),
+            false => self.place(ask)?.as_ref().and_then(own).map_or_else(|| self.root(None), Ok),
+        }
+    }
+
+    /// Finds which project a request belongs to that names none.
+    fn place(&self, ask: &Ask) -> Result<Option<usize>, Refusal> {
+        let Some(secret) = bearer(&ask.headers) else {
+            return Ok(match ask.peer {
+                Peer::Socket(place) => Some(place),
+                Peer::Address(_) => None,
+            });
+        };
+        for (place, root) in self.roots.iter().enumerate() {
+            let now = root.served.service.recent_time()?;
+            if root.tokens.holder(secret, now)?.is_some() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
     /// Finds the project of a repository, and the repository where the store has several.
     pub fn root(&self, repo: Option<&str>) -> Result<(&Root, Option<RepoName>), Refusal> {
         let lost = || Refusal::new(Code::NotFound, "this server serves no such repository");
@@ -159,6 +209,13 @@ impl Hall {
             [only] => Ok((only, Some(RepoName::parse(repo)?))),
             _ => Err(lost()),
         }
+    }
+
+    /// Tells whether somebody may read: without counting the request.
+    pub fn may_read(&self, ask: &Ask) -> Result<(), Refusal> {
+        let (root, _) = self.root_of(ask)?;
+        let now = root.served.service.recent_time()?;
+        Who::of(&ask.headers, ask.peer, &self.keys(root), now)?.may_read()
     }
 
     pub fn keys<'a>(&'a self, root: &'a Root) -> Keys<'a> {

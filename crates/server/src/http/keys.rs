@@ -35,14 +35,14 @@ impl Hall {
     }
 
     fn tokens(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         let who = self.who(ask, root)?;
         who.may_read()?;
         told(&root.tokens.list(&who.caller(&root.served))?)
     }
 
     fn make_token(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         let caller = self.changing(ask, root)?.caller(&root.served);
         person(&caller, "handles tokens")?;
         let kind = text(&ask.headers, CONTENT_TYPE.as_str()).unwrap_or_default();
@@ -57,7 +57,7 @@ impl Hall {
     }
 
     fn revoke_token(&self, ask: &Ask, id: &str) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         let caller = self.changing(ask, root)?.caller(&root.served);
         told(&root.tokens.revoke(&root.served.service, &caller, id)?)
     }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
@@ -30,6 +30,8 @@ const INTAKE_MAX: usize = 4_096;
 const TOGETHER_MAX: usize = 256;
 /// A comment is sent after so much time without anything else.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// Whether a reader may still read is looked at so often, before it gets more.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Signs of life are sent at most so often.
 const PRESENCE_EVERY: Duration = Duration::from_secs(10);
 /// With more missed events than this a reader gets every card.
@@ -100,6 +102,7 @@ impl Live {
     pub async fn open(
         self: &Arc<Live>,
         after: Option<u64>,
+        may: May,
         permit: OwnedSemaphorePermit,
     ) -> Result<Stream, Refusal> {
         let (live, from) = self.attach()?;
@@ -109,7 +112,7 @@ impl Live {
         let start = tokio::time::Instant::now() + BEAT_EVERY;
         let mut beat = interval_at(start, BEAT_EVERY);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Stream { frames, beat, _permit: permit })
+        Ok(Stream { frames, beat, may, looked: Instant::now(), _permit: permit })
     }
 
     /// Joins the streams. What is returned gets everything after the place that is returned, too.
@@ -296,11 +299,28 @@ fn cards_since(
     Ok(message)
 }
 
+/// Tells whether the reader of a stream may still read: its token may have been revoked, its session closed.
+pub type May = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// The body of an answer that does not end by itself.
 pub struct Stream {
     frames: Receiver<Bytes>,
     beat: Interval,
+    may: May,
+    /// When it was last looked at whether the reader may read.
+    looked: Instant,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Stream {
+    /// Tells whether the reader gets nothing more.
+    fn is_over(&mut self) -> bool {
+        if self.looked.elapsed() < LOOK_EVERY {
+            return false;
+        }
+        self.looked = Instant::now();
+        !(self.may)()
+    }
 }
 
 impl Body for Stream {
@@ -312,14 +332,38 @@ impl Body for Stream {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if let Poll::Ready(next) = self.frames.poll_recv(cx) {
+            if self.is_over() {
+                return Poll::Ready(None);
+            }
             self.beat.reset();
             return Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))));
         }
         match self.beat.poll_tick(cx) {
+            Poll::Ready(_) if self.is_over() => Poll::Ready(None),
             Poll::Ready(_) => {
                 Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": still here\n\n")))))
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_is_too_far_behind_is_closed_and_the_others_go_on() {
+        let (slow, mut behind) = channel(BUFFERED_MAX);
+        let (quick, mut ahead) = channel(BUFFERED_MAX);
+        let mut streams = vec![slow, quick];
+        for seq in 0..=BUFFERED_MAX {
+            send_all(&mut streams, &[Bytes::from(seq.to_string())]);
+            assert!(ahead.try_recv().is_ok());
+        }
+        assert_eq!(streams.len(), 1);
+        // It gets what was kept for it, and then the end: it comes back with the last that it has.
+        let kept = std::iter::from_fn(|| behind.try_recv().ok()).count();
+        assert!(kept == BUFFERED_MAX && behind.is_closed(), "{kept}");
     }
 }

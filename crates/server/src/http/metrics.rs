@@ -1,5 +1,7 @@
 //! `/metrics`, in the text format of Prometheus.
 
+use comity_core::refusal::Code;
+use comity_engine::Committed;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
@@ -10,21 +12,35 @@ use std::time::Duration;
 pub struct Metrics {
     /// Answers by operation and status.
     answers: Mutex<BTreeMap<(&'static str, u16), u64>>,
+    /// Refusals by code, at every door of the server.
+    refusals: Mutex<BTreeMap<&'static str, u64>>,
     /// Time spent with requests, and how many there were.
     time: Mutex<(Duration, u64)>,
 }
 
 /// What is measured when it is asked for.
 pub struct Gauges {
-    pub head: u64,
+    pub projects: Vec<OfProject>,
     pub streams: usize,
     pub queue: usize,
+}
+
+/// What is measured of one project.
+pub struct OfProject {
+    pub repo: String,
+    pub head: u64,
+    pub committed: Committed,
 }
 
 impl Metrics {
     pub fn count(&self, operation: &'static str, status: u16) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.entry((operation, status)).or_default() += 1;
+    }
+
+    pub fn refused(&self, code: Code) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *refusals.entry(code.as_str()).or_default() += 1;
     }
 
     pub fn took(&self, time: Duration) {
@@ -43,12 +59,16 @@ impl Metrics {
                 "comity_requests_total{{operation=\"{operation}\",status=\"{status}\"}} {count}"
             );
         }
+        out.push_str("# HELP comity_refusals_total Requests that were refused, by code.\n# TYPE comity_refusals_total counter\n");
+        for (code, count) in &*self.refusals.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = writeln!(out, "comity_refusals_total{{code=\"{code}\"}} {count}");
+        }
         let (time, count) = *self.time.lock().unwrap_or_else(PoisonError::into_inner);
         out.push_str("# HELP comity_request_seconds Time of requests, the sync to disk included.\n# TYPE comity_request_seconds summary\n");
         let _ = writeln!(out, "comity_request_seconds_sum {:.6}", time.as_secs_f64());
         let _ = writeln!(out, "comity_request_seconds_count {count}");
+        of_projects(&mut out, &gauges.projects);
         let gauge = [
-            ("comity_log_head", "The place of the last event.", gauges.head),
             ("comity_streams", "Open streams of events.", gauges.streams as u64),
             ("comity_queue", "Requests that are worked on.", gauges.queue as u64),
         ];
@@ -56,5 +76,42 @@ impl Metrics {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
         out
+    }
+}
+
+fn of_projects(out: &mut String, projects: &[OfProject]) {
+    type Value = fn(&OfProject) -> String;
+    let families: [(&str, &str, &str, &[(&str, Value)]); 3] = [
+        (
+            "comity_log_head",
+            "gauge",
+            "The place of the last event.",
+            &[("", |it| it.head.to_string())],
+        ),
+        (
+            "comity_commands_total",
+            "counter",
+            "Commands that this server accepted and committed.",
+            &[("", |it| it.committed.commands.to_string())],
+        ),
+        (
+            "comity_commit_seconds",
+            "summary",
+            "Time of commits, from the first row to the end of the sync to disk.",
+            &[
+                ("_sum", |it| format!("{:.6}", it.committed.time.as_secs_f64())),
+                ("_count", |it| it.committed.commits.to_string()),
+            ],
+        ),
+    ];
+    for (name, kind, help, values) in families {
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for project in projects {
+            for (ending, value) in values {
+                // Names of repositories have no characters that a label could not have.
+                let _ =
+                    writeln!(out, "{name}{ending}{{repo=\"{}\"}} {}", project.repo, value(project));
+            }
+        }
     }
 }

@@ -23,15 +23,16 @@ use crate::Served;
 use crate::runtime::{blocking, failed, run, told_to_end};
 use access::Names;
 use comity_api::{Nothing, op};
-use comity_core::hint::op as operation;
+use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_guard::InDanger;
-use hall::Hall;
+use hall::{Hall, Root};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use wire::{Ended, Socket};
 
 /// How often expired claims, leases and deadlines are looked for.
@@ -68,6 +69,13 @@ pub fn serve(
     began: impl FnOnce(&Listening),
 ) -> Result<(), Refusal> {
     check(listen)?;
+    // Its sweep and its first link are somebody's.
+    if let Some(first) = roots.first() {
+        let starts = crate::tokens::person(&first.context.caller(), "starts a server");
+        starts.map_err(|refusal| {
+            refusal.hint(say("say who you are with ").arg("as", "human:NAME"))
+        })?;
+    }
     let services: Vec<_> = roots.iter().map(|root| root.service.clone()).collect();
     let listen = listen.clone();
     let done = run(async move {
@@ -80,16 +88,19 @@ pub fn serve(
         let end = told_to_end()?;
         let hall = Arc::new(hall(roots, &listen, address)?);
         let tls = listen.tls.as_ref().map(|(cert, key)| wire::acceptor(cert, key)).transpose()?;
-        let socket = hall.roots.first().and_then(|root| Socket::bind(&root.served.context));
-        began(&listening(&hall, &listen, address, socket.as_ref())?);
+        // Where another server serves a project already, links go on leading there.
+        let own: Vec<&Root> =
+            hall.roots.iter().filter(|root| !Socket::answers(&root.served.context)).collect();
+        let sockets: Vec<(usize, Socket)> = sockets(&hall);
+        began(&listening(&hall, &listen, address, &own, &sockets)?);
         let tasks = [tokio::spawn(sweep(hall.clone())), tokio::spawn(verify(hall.clone()))];
         let app = door::app(hall.clone());
         let ended = Ended::when(end);
-        let local = async {
-            if let Some(socket) = &socket {
-                wire::accept_local(socket, app.clone(), ended.clone()).await;
-            }
-        };
+        let mut local = JoinSet::new();
+        for (place, socket) in sockets {
+            let (app, ended) = (app.clone(), ended.clone());
+            local.spawn(async move { wire::accept_local(&socket, place, app, ended).await });
+        }
         let closing = async {
             ended.clone().wait().await;
             hall.roots.iter().for_each(|root| root.live.end());
@@ -103,9 +114,9 @@ pub fn serve(
             drop(told.await);
         };
         let remote = wire::accept(listener, tls, app.clone(), ended.clone());
-        tokio::join!(local, remote, closing);
+        tokio::join!(local.join_all(), remote, closing);
         tasks.iter().for_each(tokio::task::JoinHandle::abort);
-        drop(hall.sessions.note_url(None));
+        own.iter().for_each(|root| drop(root.sessions.note_url(None)));
         Ok(())
     });
     services.iter().for_each(comity_engine::Service::stop);
@@ -140,11 +151,18 @@ fn hall(roots: Vec<Served>, listen: &Listen, address: SocketAddr) -> Result<Hall
     Hall::new(roots, names, rate.unwrap_or_default())
 }
 
+/// Opens the socket of each project, where none is open and the system lets us.
+fn sockets(hall: &Hall) -> Vec<(usize, Socket)> {
+    let all = hall.roots.iter().enumerate();
+    all.filter_map(|(place, root)| Some((place, Socket::bind(&root.served.context)?))).collect()
+}
+
 fn listening(
     hall: &Hall,
     listen: &Listen,
     address: SocketAddr,
-    socket: Option<&Socket>,
+    own: &[&Root],
+    sockets: &[(usize, Socket)],
 ) -> Result<Listening, Refusal> {
     let named = listen.hosts.first().filter(|_| !address.ip().is_loopback() || listen.behind_proxy);
     let url = match (named, listen.behind_proxy, listen.tls.is_some()) {
@@ -153,12 +171,16 @@ fn listening(
         (None, _, true) => format!("https://{address}"),
         (None, _, false) => format!("http://{address}"),
     };
-    hall.sessions.note_url(Some(&url))?;
-    let root = hall.roots.first().map(|root| &root.served);
-    let person = root.filter(|root| root.context.actor.is_person());
-    let link = person.map(|root| hall.sessions.link(&root.service, &root.context.caller()));
+    own.iter().try_for_each(|root| root.sessions.note_url(Some(&url)))?;
+    let root = hall.roots.first();
+    let person = root.filter(|root| root.served.context.actor.is_person());
+    let link = person.map(|root| {
+        let Served { service, context, .. } = &root.served;
+        root.sessions.link(service, &context.caller())
+    });
     let link = link.transpose()?.map(|(key, _)| format!("{url}/#k={key}"));
-    Ok(Listening { url, socket: socket.map(|socket| socket.path.clone()), link })
+    let socket = sockets.iter().find(|(place, _)| *place == 0);
+    Ok(Listening { url, socket: socket.map(|(_, socket)| socket.path.clone()), link })
 }
 
 /// Ends what has expired, as long as the server runs. What cannot be done now is done the next time.
@@ -212,7 +234,7 @@ pub fn link(
     crate::tokens::person(&context.caller(), "makes links")?;
     let url = sessions.url()?.ok_or_else(|| {
         Refusal::new(Code::StoreUnavailable, "no server runs for this project")
-            .hint(comity_core::hint::say("start one with ").quote(operation("serve")))
+            .hint(say("start one with ").quote(operation("serve")))
     })?;
     let (key, until) = sessions.link(service, &context.caller())?;
     Ok((format!("{url}/#k={key}"), until))

@@ -1,9 +1,13 @@
 //! The files of the dashboard, which are part of the binary.
 
-use super::answer::with_body;
-use axum::http::header::CACHE_CONTROL;
-use axum::http::{HeaderValue, StatusCode};
+use super::access::text;
+use super::answer::{tagged, with_body};
+use axum::body::Body;
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
@@ -14,32 +18,55 @@ const PAGES: [&str; 8] = ["inbox", "board", "task", "tree", "agents", "timeline"
 const NO_DASHBOARD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>comity</title>\
      <h1>comity</h1><p>This binary was built without the dashboard. The API is at /api/v1.</p></html>";
 
-/// Returns the file at a path, or the page that draws what is there.
-pub fn file(path: &str) -> Option<Response> {
+/// Returns the file at a path, or the page that draws what is there; nothing but its tag to whoever has it already.
+pub fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     let name = path.trim_start_matches('/');
-    if let Some((name, bytes)) = FILES.iter().find(|(known, _)| *known == name) {
-        // Names of assets change with their content.
-        let keep = if name.starts_with("assets/") {
-            "public, max-age=31536000, immutable"
-        } else {
-            "no-cache"
-        };
-        return Some(kept(with_body(StatusCode::OK, kind(name), *bytes), keep));
-    }
     let first = name.split('/').next().unwrap_or_default();
     let is_page = name.is_empty() || PAGES.contains(&first);
-    is_page.then(index)
+    let name = if is_page { "index.html" } else { name };
+    let Some(at) = FILES.iter().position(|(known, _, _)| *known == name) else {
+        return is_page.then(|| with_body(StatusCode::OK, kind(name), NO_DASHBOARD));
+    };
+    let (name, plain, gzipped) = FILES.get(at)?;
+    let tag = TAGS.get(at)?;
+    // Both forms have one tag, which says so by being weak.
+    let seen = text(headers, IF_NONE_MATCH.as_str()).unwrap_or_default();
+    let mut response = match seen.split(',').any(|one| one.trim() == tag) {
+        true => with_body(StatusCode::NOT_MODIFIED, kind(name), Body::empty()),
+        false if takes_gzip(headers) => {
+            let mut response = with_body(StatusCode::OK, kind(name), *gzipped);
+            let gzip = HeaderValue::from_static("gzip");
+            response.headers_mut().insert(CONTENT_ENCODING, gzip);
+            response
+        }
+        false => with_body(StatusCode::OK, kind(name), *plain),
+    };
+    let always = [(CACHE_CONTROL, "no-cache"), (VARY, "Accept-Encoding")];
+    for (name, value) in always {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Some(tagged(response, tag))
 }
 
-fn index() -> Response {
-    let index = FILES.iter().find(|(name, _)| *name == "index.html").map(|(_, bytes)| *bytes);
-    let bytes = index.unwrap_or(NO_DASHBOARD.as_bytes());
-    kept(with_body(StatusCode::OK, "text/html; charset=utf-8", bytes), "no-cache")
-}
+/// A tag for each file, which changes with its content.
+static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let tag = |bytes: &[u8]| -> String {
+        let hash = Sha256::digest(bytes);
+        let hex: String = hash.iter().take(TAG_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        format!("W/\"{hex}\"")
+    };
+    FILES.iter().map(|(_, bytes, _)| tag(bytes)).collect()
+});
 
-fn kept(mut response: Response, how: &'static str) -> Response {
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(how));
-    response
+/// Bytes of a hash that tell two versions of a file apart.
+const TAG_BYTES: usize = 12;
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let ways = text(headers, ACCEPT_ENCODING.as_str()).unwrap_or_default();
+    ways.split(',').any(|way| {
+        let mut parts = way.split(';').map(str::trim);
+        parts.next() == Some("gzip") && !parts.any(|part| part == "q=0")
+    })
 }
 
 fn kind(name: &str) -> &'static str {
@@ -66,11 +93,11 @@ mod tests {
     fn every_page_is_drawn_by_the_same_file_and_nothing_else_is() {
         for path in ["/", "/inbox", "/board", "/task/T1", "/tree", "/agents", "/timeline", "/more"]
         {
-            assert!(file(path).is_some(), "{path}");
+            assert!(file(path, &HeaderMap::new()).is_some(), "{path}");
         }
         for path in ["/etc/passwd", "/../Cargo.toml", "/assets/../index.html", "/api", "/inbox.php"]
         {
-            assert!(file(path).is_none(), "{path}");
+            assert!(file(path, &HeaderMap::new()).is_none(), "{path}");
         }
     }
 }

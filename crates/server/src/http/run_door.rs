@@ -40,7 +40,7 @@ impl RunDoor {
                 let ended = Ended::when(async {
                     drop(closed.await);
                 });
-                wire::accept_local(&socket, door::app(hall.clone()), ended).await;
+                wire::accept_local(&socket, 0, door::app(hall.clone()), ended).await;
                 hall.roots.iter().for_each(|root| root.live.end());
                 Ok::<(), Refusal>(())
             });

@@ -33,39 +33,39 @@ impl Hall {
     }
 
     fn show_session(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         let answer = match self.who(ask, root)? {
-            Who::Session(session) => self.of_session(session),
-            Who::Token(holder) => self.of(Some(holder.agent.to_string())),
-            Who::Run(caller) => self.of(Some(caller.actor.to_string())),
-            Who::Reader => self.of(None),
+            Who::Session(session) => self.of_session(root, session),
+            Who::Token(holder) => self.of(root, Some(holder.agent.to_string())),
+            Who::Run(caller) => self.of(root, Some(caller.actor.to_string())),
+            Who::Reader => self.of(root, None),
             who @ Who::Nobody => return who.may_read().and(Err(unreachable())),
         };
         told(&answer)
     }
 
     /// Says who asks, and what there is for a page to show.
-    fn of(&self, me: Option<String>) -> SessionAnswer {
-        let clients = self.roots.first().map(|root| clients(&root.served.context));
+    fn of(&self, root: &Root, me: Option<String>) -> SessionAnswer {
         SessionAnswer {
             csrf: None,
             me,
             expires_at: None,
             repos: self.roots.iter().map(|root| root.served.context.repo.to_string()).collect(),
-            clients: clients.unwrap_or_default(),
+            repo: Some(root.served.context.repo.to_string()),
+            clients: clients(&root.served.context),
         }
     }
 
-    fn of_session(&self, session: Session) -> SessionAnswer {
+    fn of_session(&self, root: &Root, session: Session) -> SessionAnswer {
         SessionAnswer {
             csrf: Some(session.csrf),
             expires_at: Some(session.expires_at),
-            ..self.of(Some(session.person.to_string()))
+            ..self.of(root, Some(session.person.to_string()))
         }
     }
 
     fn open_session(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         let client = self.names.client(ask.peer, &ask.headers);
         self.rates.check(&format!("client/{client}"))?;
         let kind = text(&ask.headers, CONTENT_TYPE.as_str()).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Hall {
         let now = root.served.service.store_time()?;
         let (cookie, session) = self.sessions.open(&key, now)?;
         let seconds = session.expires_at.since(now).secs_ceil();
-        self.with_cookie(told(&self.of_session(session))?, Some(&cookie), seconds)
+        self.with_cookie(told(&self.of_session(root, session))?, Some(&cookie), seconds)
     }
 
     /// Finds out who asks for a change that no row has, and refuses who may not change anything.
@@ -90,7 +90,7 @@ impl Hall {
     }
 
     fn close_session(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+        let (root, _) = self.root_of(ask)?;
         // Ending a session is a change: only its own page may.
         self.changing(ask, root)?;
         if let Some(value) = cookie(&ask.headers, &self.names.cookie()) {
@@ -101,6 +101,7 @@ impl Hall {
             me: None,
             expires_at: None,
             repos: Vec::new(),
+            repo: None,
             clients: Vec::new(),
         };
         self.with_cookie(told(&nobody)?, None, 0)

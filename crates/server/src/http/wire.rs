@@ -68,6 +68,11 @@ impl Socket {
         Socket::at(context.socket())
     }
 
+    /// Tells whether a server listens on the socket of a project.
+    pub fn answers(context: &Context) -> bool {
+        BlockingStream::connect(context.socket()).is_ok()
+    }
+
     /// Listens on a socket that nobody listens on.
     pub fn at(path: PathBuf) -> Option<Socket> {
         if BlockingStream::connect(&path).is_ok() {
@@ -143,10 +148,10 @@ pub async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, app: Router
     drop(tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await);
 }
 
-pub async fn accept_local(socket: &Socket, app: Router, ended: Ended) {
+pub async fn accept_local(socket: &Socket, place: usize, app: Router, ended: Ended) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
-    let app = app.layer(Extension(Peer::Socket));
+    let app = app.layer(Extension(Peer::Socket(place)));
     let end = ended.wait();
     tokio::pin!(end);
     loop {
