@@ -166,7 +166,9 @@ mod tests {
             assert!(out.len() <= room, "{room}: {out}");
             assert_eq!(out.matches("<m1>").count(), out.matches("\n</m1>\n").count(), "{out}");
             let is_whole = out.contains(&"é".repeat(150));
-            assert!(out.is_empty() || is_whole || out.contains("is left out") || !out.contains('é'));
+            assert!(
+                out.is_empty() || is_whole || out.contains("is left out") || !out.contains('é')
+            );
         }
     }
 }

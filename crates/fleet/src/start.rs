@@ -312,20 +312,20 @@ fn new_task(
     asked: &Asked,
     answers: Option<String>,
 ) -> Result<Box<NewTask>, Refusal> {
-    let prompt = asked.prompt.as_deref().map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
-        Refusal::input("a run needs a task or a prompt")
-            .hint("name a task, or say what is to be done")
-    })?;
+    let prompt =
+        asked.prompt.as_deref().map(str::trim).filter(|text| !text.is_empty()).ok_or_else(
+            || {
+                Refusal::input("a run needs a task or a prompt")
+                    .hint("name a task, or say what is to be done")
+            },
+        )?;
     let title: String =
         prompt.lines().next().unwrap_or(prompt).chars().take(TITLE_CHARS_MAX).collect();
     let deliverable = if agent.writable { Deliverable::Code } else { Deliverable::None };
     Ok(Box::new(NewTask {
         title,
         // neo's callers say there how urgent it is.
-        priority: asked
-            .meta
-            .get("priority")
-            .and_then(|text| Priority::parse(text.as_str()?).ok()),
+        priority: asked.meta.get("priority").and_then(|text| Priority::parse(text.as_str()?).ok()),
         description: prompt::cut(prompt, TEXT_BYTES_MAX),
         deliverable,
         context: answers.map(|id| ("answers".to_owned(), id.into())).into_iter().collect(),

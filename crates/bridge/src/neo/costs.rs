@@ -5,8 +5,7 @@ use comity_protocol::plan::{FILE_BYTES_MAX, LeftOut};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-const RUNS_STAY: &str =
-    "they stay in neo: comity has seen neither their work nor their ends, and nobody goes on with them here";
+const RUNS_STAY: &str = "they stay in neo: comity has seen neither their work nor their ends, and nobody goes on with them here";
 const COSTS_STAY: &str =
     "they stay in neo: what was spent before comity counts in no cost and no budget of comity";
 
@@ -78,8 +77,7 @@ mod tests {
         write("journals/cost-2026-04.jsonl", lines);
         write("journals/events-2026-04.jsonl", lines);
         let found = left_out(home.path());
-        let told: Vec<(&str, &str)> =
-            found.iter().map(|left| (&*left.item, &*left.what)).collect();
+        let told: Vec<(&str, &str)> = found.iter().map(|left| (&*left.item, &*left.what)).collect();
         assert_eq!(
             told,
             [

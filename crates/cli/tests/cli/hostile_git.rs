@@ -1,7 +1,7 @@
 //! A repository whose settings and attributes name programs: comity asks git and runs none of them.
 
 use crate::collab::Rpc;
-use crate::runs::{DONE, with_agent};
+use crate::runs::{DONE, wait_for, with_agent};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -350,7 +350,8 @@ fn neither_a_clients_hook_nor_a_landing_runs_a_program_of_the_repository() {
 
 #[test]
 fn carrying_a_run_to_other_hosts_runs_no_program_of_either_repository() {
-    let sandbox = with_agent(&format!("echo 1 > date\n{DONE}"), "");
+    let work = "echo 1 > date; git add date; git commit -q -m 'feat(T1): dates'";
+    let sandbox = with_agent(&format!("{work}\n{DONE}"), "");
     let remote = sandbox.outside().join("remote.git").display().to_string();
     sandbox.git(&sandbox.root, &["init", "--quiet", "--bare", &remote]);
     let ran = sandbox.outside().join("ran");
@@ -380,13 +381,17 @@ fn carrying_a_run_to_other_hosts_runs_no_program_of_either_repository() {
     assert_eq!(asks().exit, 0);
     let heads = sandbox.git(&remote_dir, &["for-each-ref", "--format=%(refname)"]);
     assert!(heads.contains("/base"), "{heads}");
-    let worker = ["worker", "--capacity", "1", "--label", "os=linux", "--once"];
-    let done = sandbox.comity().by("human:ann").args(&worker).done();
-    assert_eq!(done.exit, 0, "{}", done.stderr);
-    let runs = sandbox.json(&["runs"])["runs"].clone();
-    assert_eq!(runs.as_array().unwrap().last().unwrap()["state"], "succeeded", "{runs}");
+    let worker = ["worker", "--capacity", "1", "--label", "os=linux"];
+    let mut at_work = sandbox.comity().by("human:ann").args(&worker).spawn();
+    wait_for("the run has ended", || {
+        let runs = sandbox.json(&["runs"])["runs"].clone();
+        runs.as_array().unwrap().iter().any(|run| !run["ended_at"].is_null())
+    });
+    sandbox.comity().by("human:ann").args(&["worker", "--drain"]).json();
+    assert!(at_work.wait().unwrap().success());
     let heads = sandbox.git(&remote_dir, &["for-each-ref", "--format=%(refname)"]);
     assert!(heads.contains("/head"), "what it did was pushed: {heads}");
+    assert!(sandbox.json(&["runs"]).to_string().contains("\"state\":\"succeeded\""));
     sandbox.comity().by("human:ann").args(&["supervise", "--once"]).done();
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap_or_default());
 }

@@ -30,8 +30,17 @@ fn neo_run_names_its_repository_by_path_and_keeps_what_neo_tells_of_a_run() {
     std::fs::create_dir(&beside).unwrap();
     let root = sandbox.root.display().to_string();
     let run = [
-        "run", "developer", "--prompt", "Parse dates", "--repo", &root, "--priority", "critical",
-        "--sync", "--output", "json",
+        "run",
+        "developer",
+        "--prompt",
+        "Parse dates",
+        "--repo",
+        &root,
+        "--priority",
+        "critical",
+        "--sync",
+        "--output",
+        "json",
     ];
     let ended = neo(&sandbox, &run).at(&beside).done();
     assert_eq!(ended.exit, 0, "{}", ended.stderr);
@@ -96,7 +105,10 @@ fn neo_agents_and_child_speak_as_neo_does() {
     let list = lines(&sandbox, &["agents", "--output", "json"]);
     let developer =
         list.as_array().unwrap().iter().find(|agent| agent["name"] == "developer").unwrap();
-    assert_eq!((&developer["sandbox"], &developer["source"]), (&json!("writable"), &json!("built-in")));
+    assert_eq!(
+        (&developer["sandbox"], &developer["source"]),
+        (&json!("writable"), &json!("built-in"))
+    );
     for (args, said) in [
         (&["child", "spawn"][..], "Usage: neo child spawn"),
         (&["child", "spawn", "-o", "Parse dates"], "--criteria"),
