@@ -230,13 +230,14 @@ pub fn apply(
         let seed = format!("{}\n{round}\n{}", task.unwrap_or_default(), tree.to_value());
         let hash: String = Hash::of(seed.as_bytes()).to_string().chars().take(32).collect();
         let own = caller.key.clone().unwrap_or_else(|| format!("apply:{hash}"));
-        let requests = commands.into_iter().enumerate().map(|(number, command)| {
+        let (mut applied, mut remarks) = (Vec::new(), warnings(name, &checked));
+        for (number, command) in commands.into_iter().enumerate() {
             let key = Some(format!("{own}:{number}"));
-            Caller { key, ..caller.clone() }.request(command)
-        });
-        let answers = service.execute_all(requests.collect());
-        let applied = answers.into_iter().map(|answer| answer.and_then(read_again));
-        (applied.collect::<Result<Vec<_>, Refusal>>()?, warnings(name, &checked))
+            let answered = service.run(&Caller { key, ..caller.clone() }, command)?;
+            applied.push(read_again(answered.output)?);
+            remarks.extend(answered.remarks);
+        }
+        (applied, remarks)
     };
     Ok(Answered { output: AppliedAnswer { kind: kind.name.to_owned(), applied }, remarks })
 }

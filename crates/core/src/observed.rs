@@ -26,8 +26,10 @@ pub struct Observed {
     pub run: Option<RunSeen>,
     /// The gates that the door ran on the commit that has the work, all of which passed.
     pub gates: Vec<GateSeen>,
-    /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
-    pub rules: Option<BaseRules>,
+    /// The settings that the work is judged by; none where nobody looked.
+    pub rules: Option<RulesSeen>,
+    /// What comity itself made of submitted work and is landing now: an observer believes it.
+    pub landing: Option<LandingSeen>,
     /// Who did it in another system, as that system says.
     pub outside: Option<OutsideSeen>,
     /// The check in another system that evidence in the request comes from.
@@ -38,6 +40,25 @@ pub struct Observed {
     pub dead: Option<crate::ids::Fence>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
+}
+
+/// The settings that judge submitted work, as a door found them where the work cannot change them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RulesSeen {
+    Set(BaseRules),
+    /// There are none; those of the root's checkout hold.
+    NoneThere,
+}
+
+/// A landing that is under way: comity made one commit of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LandingSeen {
+    /// The submitted commit.
+    pub work: String,
+    /// The commit that has it.
+    pub merged: String,
+    /// The commit whose settings judged the work when the landing began; none where those of the root's checkout did.
+    pub judged_by: Option<String>,
 }
 
 /// A command that a door ran itself, for a gate.
@@ -233,7 +254,7 @@ pub struct Wanted<'a> {
     pub lease: Option<&'a [String]>,
     /// A claim ends without its work handed in: what is not committed has to be kept first.
     pub keep: bool,
-    /// Submitted work is judged: by the settings of the base branch, never by its own.
+    /// Work is judged: by the settings of its base branch, never by its own.
     pub rules: bool,
     /// A plan may have to be in the branch of the task.
     pub plan: bool,
@@ -293,7 +314,8 @@ impl Command {
             Command::Done { merged, unmerged: false, .. } => {
                 Wanted { merge: Some(merged.as_deref()), ..rules }
             }
-            Command::Done { .. } => rules,
+            // A person says so, and nothing is judged.
+            Command::Done { .. } => nothing,
             Command::Transition { id, status, reason, .. } => match status {
                 Status::Claimed | Status::InProgress => Wanted { claim: true, ..nothing },
                 Status::Review => {

@@ -5,7 +5,7 @@ use crate::decide::linked_issue;
 use crate::ids::AgentId;
 use crate::lease::{LeaseMode, is_covered};
 use crate::money::Usd;
-use crate::observed::Observed;
+use crate::observed::{Observed, RulesSeen};
 use crate::pattern::{CaseRule, Pattern};
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
@@ -147,20 +147,21 @@ impl Policy {
         BaseRules { required_gates, gates, min_tier, extra_permissions, undeclared, land }
     }
 
-    /// Returns the policy that a request is decided by: where a door saw the settings of the base branch, those check the work.
+    /// Returns the policy that a request is decided by: where a door saw the settings of the base branch, those judge the work.
+    /// Whether anybody had to look is a rule of its own.
     pub fn checked_by<'p>(&'p self, seen: &Observed) -> Cow<'p, Policy> {
-        let Some(rules) = seen.rules.clone() else { return Cow::Borrowed(self) };
+        match &seen.rules {
+            Some(RulesSeen::Set(rules)) => Cow::Owned(self.clone().judging_by(rules.clone())),
+            Some(RulesSeen::NoneThere) | None => Cow::Borrowed(self),
+        }
+    }
+
+    /// Returns the policy with the rules of others for submitted work.
+    #[must_use]
+    pub fn judging_by(self, rules: BaseRules) -> Policy {
         let BaseRules { required_gates, gates, min_tier, extra_permissions, undeclared, land } =
             rules;
-        Cow::Owned(Policy {
-            required_gates,
-            gates,
-            min_tier,
-            extra_permissions,
-            undeclared,
-            land,
-            ..self.clone()
-        })
+        Policy { required_gates, gates, min_tier, extra_permissions, undeclared, land, ..self }
     }
 }
 

@@ -259,6 +259,9 @@ pub struct Task {
     /// References in other systems: provider → key → value.
     pub external_ids: Map<String, Value>,
     pub claim: Option<Claim>,
+    /// The tip of the base branch when the task was claimed first. The settings there name its base branch for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_base: Option<String>,
     pub block: Option<Block>,
     /// Everybody who claimed or submitted the task in any round, as far as the events have `via`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -287,6 +290,14 @@ pub struct Task {
 impl Task {
     pub fn gate(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| gate.name == name)
+    }
+
+    /// Returns where the base branch was when the task was claimed first; after it, what may stand for it where nobody has that
+    /// commit: an older comity did not write it down, and the claim may have been made in another repository.
+    pub fn began_at(&self) -> impl Iterator<Item = &str> {
+        let claimed = self.claim.as_ref().and_then(|claim| claim.base.as_deref());
+        let handed_in = self.handed_in.as_ref().and_then(|round| round.land.base.as_deref());
+        self.first_base.as_deref().into_iter().chain(claimed).chain(handed_in)
     }
 
     /// Returns the gate of that name, made first when it is not there.

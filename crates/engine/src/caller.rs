@@ -3,7 +3,7 @@
 use crate::observer::Observer;
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
-use comity_core::observed::{GateSeen, Observed, RunSeen};
+use comity_core::observed::{GateSeen, LandingSeen, Observed, RunSeen};
 use comity_core::via::Via;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Caller {
     pub ran: Option<RunSeen>,
     /// The gates that the door has just run on the commit of a merge, all of which passed.
     pub merge_gates: Vec<GateSeen>,
+    /// What the door itself made of submitted work, and is landing now.
+    pub landing: Option<LandingSeen>,
 }
 
 impl Caller {
@@ -41,6 +43,7 @@ impl Caller {
             observer: None,
             ran: None,
             merge_gates: Vec::new(),
+            landing: None,
         }
     }
 
@@ -56,6 +59,7 @@ impl Caller {
             observed: Observed {
                 run: self.ran.clone(),
                 gates: self.merge_gates.clone(),
+                landing: self.landing.clone(),
                 ..Observed::default()
             },
             command,
@@ -74,6 +78,7 @@ impl Caller {
             observer: None,
             ran: None,
             merge_gates: Vec::new(),
+            landing: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use comity_core::decide::{branch_name, land_words, shared_words, unknown_name};
 use comity_core::ids::AgentId;
 use comity_core::limits::PAGE_MAX;
 use comity_core::nearest::nearest;
-use comity_core::observed::{Observed, SharedWith, Wanted};
+use comity_core::observed::{Observed, RulesSeen, SharedWith, Wanted};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
@@ -173,10 +173,7 @@ impl Service {
         }
         let observed = match all.as_slice() {
             [one] => one.clone(),
-            _ => {
-                let rules = all.iter().find_map(|seen| seen.rules.clone());
-                Observed { rules, steps: all.clone(), ..Observed::default() }
-            }
+            _ => Observed { steps: all.clone(), ..Observed::default() },
         };
         let observed = with_runs(request, observed);
         match self.execute(Request { observed, ..request.clone() }) {
@@ -229,6 +226,23 @@ impl Service {
         self.would(Request { observed, ..request.clone() })
     }
 
+    /// Looks at nothing but the settings that judge what a request is about, for a door to which another system says the rest.
+    pub fn rules_seen(
+        &self,
+        request: &Request,
+        observer: &dyn Observer,
+    ) -> Result<Option<RulesSeen>, Refusal> {
+        let wanted = Wanted { rules: request.command.wants_seen().rules, ..Wanted::default() };
+        if wanted.is_nothing() {
+            return Ok(None);
+        }
+        let Stands { task, beside, rounds } =
+            self.what_stands(request, &request.command, &wanted)?;
+        let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
+        let seen = observer.observe(&Look { request, wanted, task, beside, rounds })?;
+        Ok(seen.observed.rules)
+    }
+
     /// Says when work is handed in from the branch that comity named for another task.
     fn another_tasks_branch(
         &self,
@@ -262,9 +276,9 @@ impl Service {
         command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<Stands, Refusal> {
-        let is_needed =
-            wanted.work.is_some() || wanted.merge.is_some() || wanted.keep || wanted.plan;
-        if !is_needed && wanted.lease.is_none() {
+        let of_work = wanted.work.is_some() || wanted.merge.is_some() || wanted.rules;
+        let is_needed = of_work || wanted.keep || wanted.plan || wanted.lease.is_some();
+        if !is_needed {
             return Ok(Stands::default());
         }
         self.read(&Caller::of(request), |reader| {
@@ -286,10 +300,10 @@ impl Service {
     }
 }
 
-/// Adds what the door itself ran: that is no part of what an observer looks at.
+/// Adds what the door itself did: that is no part of what an observer looks at.
 fn with_runs(request: &Request, observed: Observed) -> Observed {
-    let Observed { run, gates, .. } = request.observed.clone();
-    Observed { run, gates, ..observed }
+    let Observed { run, gates, landing, .. } = request.observed.clone();
+    Observed { run, gates, landing, ..observed }
 }
 
 /// What an observer is shown of the store.

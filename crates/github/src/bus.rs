@@ -297,9 +297,7 @@ impl Bus {
         let outside = who.level.map(|level| OutsideSeen { login: who.login.clone(), level });
         let seen = Observed { outside, ..seen };
         let caller = self.caller(who.actor.clone(), Some(&who.login), issue, source);
-        let mut request = caller.request(command);
-        request.observed = seen;
-        self.service.execute(request)
+        self.execute(&caller, command, seen)
     }
 
     /// Runs a command that nobody in particular asked for.
@@ -311,8 +309,16 @@ impl Bus {
         seen: Observed,
     ) -> Result<Reply, Refusal> {
         let caller = self.caller(AgentId::github(), None, issue, source);
+        self.execute(&caller, command, seen)
+    }
+
+    /// Runs a command with what GitHub says about it. What judges work is looked at here, as at every other door.
+    fn execute(&self, caller: &Caller, command: Command, seen: Observed) -> Result<Reply, Refusal> {
         let mut request = caller.request(command);
         request.observed = seen;
+        if let Some(observer) = &self.context.observer {
+            request.observed.rules = self.service.rules_seen(&request, observer.as_ref())?;
+        }
         self.service.execute(request)
     }
 

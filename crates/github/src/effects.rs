@@ -306,6 +306,7 @@ mod tests {
             workspace: Some("/home/ann/app".to_owned()),
             base: None,
             head: None,
+            first_base: None,
         };
         let beside = Beside { home: Some("/home/ann".to_owned()), ..Beside::default() };
         let event = Event::TaskClaimed(claimed);

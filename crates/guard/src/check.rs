@@ -1,6 +1,6 @@
 //! What agents' hooks and git's hooks ask: whether a piece of work is within what its task allows.
 
-use crate::gates::checked_by;
+use crate::gates::{About, CheckSettings, checked_by};
 use crate::git::{Git, NewFiles, WorkTree, snapshot};
 use crate::observer::{GitObserver, HandedIn};
 use comity_api::{ById, CheckWork, GuardAnswer, op};
@@ -35,7 +35,7 @@ impl Guard {
     /// Returns the same with the settings that work is checked by.
     pub(crate) fn checking(&self, tree: &Path) -> Result<Guard, Refusal> {
         let mut guard = self.clone();
-        (guard.context.config, _) = checked_by(&self.context, &Git::at(tree))?;
+        (guard.context.config, ..) = checked_by(&self.context, &Git::at(tree), About::default())?;
         Ok(guard)
     }
 
@@ -51,7 +51,7 @@ impl Guard {
             return Err(Refusal::input("there is no git repository to check")
                 .hint("run the command inside the work tree"));
         };
-        let service = self.checking(tree)?.service()?;
+        let service = self.service()?;
         let task = service.task(caller, &id)?;
         let mut answer = GuardAnswer {
             ok: true,
@@ -70,15 +70,17 @@ impl Guard {
             None => what_is_there(&git, tree, &task)?,
         };
         let base = input.base.as_deref().map(|name| git.named_commit(name)).transpose()?;
+        let about = About { task: Some(&task), work: Some(&commit) };
+        let policy =
+            &CheckSettings::of(&self.context, &git, about)?.policy(&service.settings().policy)?;
         let work = HandedIn { commit, branch: git.branch(), is_snapshot, base };
         let work = self.observer.seen(&task, &work)?;
-        let violations = examine(&task, &work, None, &service.settings().policy);
+        let violations = examine(&task, &work, None, policy);
         if let Some(refusal) = refuse_work(&task, &work, &violations) {
             return Err(refusal);
         }
-        let policy = &service.settings().policy;
         let paths: Vec<&str> = work.changed_in_round().collect();
-        let found = service.land_violations(caller, &task, &paths)?;
+        let found = service.land_violations(caller, &task, policy.land, &paths)?;
         if let Some(refusal) = refuse_landing(&task, &found, policy) {
             return Err(refusal);
         }

@@ -23,7 +23,7 @@ mod work_tree;
 
 pub use check::{Guard, register};
 pub use checkout::Checkout;
-pub use gates::{CheckSettings, Passed, Runner, register as register_runs};
+pub use gates::{About, CheckSettings, Passed, Runner, register as register_runs};
 pub use hook::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 pub use message::{Messages, register as register_messages};
 pub use observer::GitObserver;

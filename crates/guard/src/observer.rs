@@ -2,14 +2,14 @@
 
 use crate::base_branch::Standing;
 use crate::diff::{Change, changes, text_at};
-use crate::gates::base_config;
+use crate::gates::{Began, base_config};
 use crate::git::{self, Containment, Git, NewFiles, WorkTree};
-use crate::landing::Journal;
 use crate::{deps, land, span, wip};
 use comity_core::command::{Command, Submission};
 use comity_core::hint::say;
-use comity_core::ids::TaskId;
-use comity_core::observed::{FileChange, MergeSeen, Observed, Wanted, WorkSeen};
+use comity_core::observed::{
+    FileChange, LandingSeen, MergeSeen, Observed, RulesSeen, Wanted, WorkSeen,
+};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
@@ -69,13 +69,9 @@ impl Observer for GitObserver {
             return Ok(seen);
         }
         let git = Git::at(tree);
-        let standing = Standing::of(&git, self.base.as_deref())?;
+        let began = Began::of(&git, self.base.as_deref(), look.task)?;
+        let standing = Standing::of(&git, began.base.as_deref())?;
         let observed = &mut seen.observed;
-        if let Some(base) = standing.base.as_ref().filter(|_| look.wanted.rules) {
-            let config = base_config(&git, base)?;
-            let settings = config.map(|config| config.settings()).transpose()?;
-            observed.rules = settings.map(|settings| settings.policy.base_rules());
-        }
         if look.wanted.claim {
             observed.claim = standing.claim(&git);
         }
@@ -85,7 +81,12 @@ impl Observer for GitObserver {
             let seen = land::lease_seen(tree, base, look.rounds, host, patterns, owner);
             observed.lease = Some(seen);
         }
-        let Some(task) = look.task else { return Ok(seen) };
+        let Some(task) = look.task else {
+            if look.wanted.rules {
+                observed.rules = Some(rules_of(&git, standing.base.as_deref())?);
+            }
+            return Ok(seen);
+        };
         if look.wanted.plan {
             observed.plan = plan_in_branch(&git, task);
         }
@@ -102,10 +103,19 @@ impl Observer for GitObserver {
             }
         }
         let submitted = task.commit.as_deref().filter(|_| is_code);
+        let landing = look.request.observed.landing.as_ref();
+        if look.wanted.rules {
+            let handed_in = observed.work.as_ref().map(|work| work.commit.as_str());
+            let judge = match landing {
+                Some(landing) => landing.judged_by.clone(),
+                None => began.judge(&git, standing.base.as_ref(), handed_in.or(submitted)),
+            };
+            observed.rules = Some(rules_of(&git, judge.as_deref())?);
+        }
         if let Some(named) = look.wanted.merge
             && (named.is_some() || submitted.is_some())
         {
-            match merge(tree, &standing, &task.id, submitted, named) {
+            match merge(tree, &standing, landing, submitted, named) {
                 Ok((merged, contains, added)) => {
                     let task_version = task.version;
                     let files = submitted.map(|commit| landed(&git, commit, &merged));
@@ -148,6 +158,14 @@ impl Observer for GitObserver {
             git::let_go(tree, commit);
         }
     }
+}
+
+/// Reads the rules that the settings of a commit have for submitted work.
+fn rules_of(git: &Git, commit: Option<&str>) -> Result<RulesSeen, Refusal> {
+    let config = commit.map(|commit| base_config(git, commit)).transpose()?.flatten();
+    let settings = config.map(|config| config.settings()).transpose()?;
+    Ok(settings
+        .map_or(RulesSeen::NoneThere, |settings| RulesSeen::Set(settings.policy.base_rules())))
 }
 
 /// Returns the plan of a task, if the tip of its branch has it.
@@ -220,7 +238,9 @@ impl GitObserver {
         let Some(tree) = &self.tree else {
             return Err(unobserved("there is no git repository here"));
         };
-        let standing = Standing::of(&Git::at(tree), self.base.as_deref())?;
+        let git = Git::at(tree);
+        let began = Began::of(&git, self.base.as_deref(), Some(task))?;
+        let standing = Standing::of(&git, began.base.as_deref())?;
         self.compare(tree, &standing, task, handed_in).map_err(|blind| match blind {
             Blind::Unseen(why) => unobserved(&why),
             Blind::Refused(refusal) => refusal,
@@ -416,7 +436,7 @@ fn landed(git: &Git, submitted: &str, merged: &str) -> Vec<String> {
 fn merge(
     tree: &Path,
     standing: &Standing,
-    task: &TaskId,
+    landing: Option<&LandingSeen>,
     submitted: Option<&str>,
     name: Option<&str>,
 ) -> Result<(String, bool, Vec<String>), Blind> {
@@ -434,8 +454,8 @@ fn merge(
         })
     };
     // What comity itself made of the work has it, also where a squash or a rebase left no equal patch.
-    let made = git.commit(submitted).and_then(|work| Journal::of(task).read(&git, &work));
-    if made.is_some_and(|(_, made)| made == merged) {
+    let is_of = |landing: &&LandingSeen| git.commit(submitted).as_ref() == Some(&landing.work);
+    if landing.filter(is_of).is_some_and(|landing| landing.merged == merged) {
         let added = added()?;
         return Ok((merged, true, added));
     }

@@ -337,6 +337,7 @@ impl Context {
             observer: self.observer.clone(),
             ran: None,
             merge_gates: Vec::new(),
+            landing: None,
         }
     }
 

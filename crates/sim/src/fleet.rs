@@ -11,7 +11,7 @@ use comity_core::command::{
 use comity_core::decision::{Decision, DecisionState, DecisionType};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::money::Usd;
-use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, RulesSeen, WorkSeen};
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::run::{CostBasis, Run, RunError, RunFault, RunState, Stage, Tokens};
@@ -566,6 +566,7 @@ fn seen(task: Option<&Task>) -> Observed {
         work: Some(work),
         merge: Some(merge),
         plan: Some(PLAN.to_owned()),
+        rules: Some(RulesSeen::NoneThere),
         ..Observed::default()
     }
 }

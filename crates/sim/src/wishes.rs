@@ -15,7 +15,9 @@ use comity_core::directive_duration::End;
 use comity_core::event::PadChange;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
-use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
+use comity_core::observed::{
+    ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, RulesSeen, WorkSeen,
+};
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
@@ -80,7 +82,14 @@ pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Obs
         changed: if chance.percent(20) { vec!["src/a.rs".to_owned()] } else { Vec::new() },
         is_ambiguous: chance.percent(5),
     });
-    Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }
+    Observed {
+        claim: wanted.claim.then_some(claim),
+        work,
+        merge,
+        lease,
+        rules: wanted.rules.then_some(RulesSeen::NoneThere),
+        ..Observed::default()
+    }
 }
 
 const PATTERNS: [&str; 16] = [

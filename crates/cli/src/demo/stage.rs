@@ -7,7 +7,7 @@ use comity_api::{RecordGate, op};
 use comity_core::command::{Command, FileAction};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::observed::{
-    ClaimSeen, FileChange, MergeSeen, Observed, RunReport, RunSeen, TreeSeen, WorkSeen,
+    ClaimSeen, FileChange, MergeSeen, Observed, RulesSeen, RunReport, RunSeen, TreeSeen, WorkSeen,
 };
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
@@ -100,9 +100,8 @@ impl Stage {
                     commit: Some(self.eyes.commit_of(task).to_owned()),
                     new: false,
                 };
-                let mut request = caller.request(Command::from(input));
-                request.observed.run = self.eyes.run(*trust, *pass, tail);
-                self.service.execute(request).map(drop)
+                caller.ran = self.eyes.run(*trust, *pass, tail);
+                self.service.run(&caller, Command::from(input)).map(drop)
             }
         };
         done.map_err(|refusal| {
@@ -189,6 +188,7 @@ impl Observer for Eyes {
             claim: wanted.claim.then_some(claim),
             work: wanted.work.is_some().then_some(work),
             merge: wanted.merge.is_some().then_some(merge),
+            rules: wanted.rules.then_some(RulesSeen::NoneThere),
             ..Observed::default()
         };
         Ok(Seen { observed, remarks: Vec::new() })

@@ -6,8 +6,8 @@ use crate::args::{ConfigCommand, Global};
 use crate::human;
 use crate::output::Reply;
 use comity_core::refusal::Refusal;
-use comity_guard::CheckSettings;
 use comity_guard::git::Git;
+use comity_guard::{About, CheckSettings};
 use comity_project::Context;
 use comity_project::settings_file::{self, Setting};
 use human::settings::{SettingShown, SettingsShown};
@@ -46,7 +46,8 @@ const JUDGING: [&str; 4] = ["gate.", "gates.", "guard.", "roles."];
 fn not_yet(context: &Context, key: &str) -> Vec<String> {
     let is_judging = JUDGING.iter().any(|table| key.starts_with(table));
     let Some(tree) = context.git_tree().filter(|_| is_judging) else { return Vec::new() };
-    let from = CheckSettings::of(context, &Git::at(tree)).map(|settings| settings.from);
+    let from =
+        CheckSettings::of(context, &Git::at(tree), About::default()).map(|settings| settings.from);
     let based = from.is_ok_and(|from| from.commit.is_some());
     let note = "note: submitted work is judged by the settings of the base branch; commit this change there";
     based.then(|| note.to_owned()).into_iter().collect()

@@ -5,8 +5,8 @@ use crate::env;
 use crate::human::trust::{self, Pending, Trusts};
 use crate::output::Reply;
 use comity_core::refusal::{Code, Refusal};
-use comity_guard::CheckSettings;
 use comity_guard::git::Git;
+use comity_guard::{About, CheckSettings};
 use comity_project::Context;
 use comity_project::trust::{Power, Trust, Trusted};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) fn run(global: &Global, list: bool, remove: bool) -> Result<Reply, Re
     let (context, mut powers) = Context::find_untrusted(&machine, &global.asked())?;
     // Gates run by the settings of the base branch, which may not be those of the checkout.
     if let Some(tree) = context.git_tree() {
-        let settings = CheckSettings::of(&context, &Git::at(tree))?;
+        let settings = CheckSettings::of(&context, &Git::at(tree), About::default())?;
         let others = settings.config.powers(&context.root)?;
         let others: Vec<Power> = others.into_iter().filter(|one| !powers.contains(one)).collect();
         powers.extend(others);

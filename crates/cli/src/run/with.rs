@@ -14,7 +14,7 @@ use comity_core::task::Deliverable;
 use comity_core::view::{GateView, TaskView};
 use comity_engine::{Caller, Service};
 use comity_guard::git::{Git, snapshot};
-use comity_guard::{Before, CheckSettings};
+use comity_guard::{About, Before, CheckSettings};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, args: &WithArgs, json: bool) -> Result<Repl
     }
     if let (Some(gate), Some(held), Some(before)) = (&args.gate, &held, &before) {
         let tree = observer.after_run(before);
-        let is_other_command = is_other(context, gate, args)?;
+        let is_other_command = is_other(context, &service, (&held.task.id, gate), args)?;
         let run = RunSeen { is_other_command, tree, report: None };
         record(context, &service, (&held.task, gate), (before, run), &ended, &mut recorded);
     }
@@ -142,11 +142,21 @@ fn run_alive(
     })
 }
 
-/// Tells whether the settings name another command for a gate.
-fn is_other(context: &Context, gate: &str, args: &WithArgs) -> Result<bool, Refusal> {
+/// Tells whether the settings that judge the work name another command for a gate.
+fn is_other(
+    context: &Context,
+    service: &Service,
+    (task, gate): (&str, &str),
+    args: &WithArgs,
+) -> Result<bool, Refusal> {
     let words: Option<Vec<&str>> = args.command.iter().map(|word| word.to_str()).collect();
     let config = match context.git_tree() {
-        Some(tree) => CheckSettings::of(context, &Git::at(tree))?.config,
+        Some(tree) => {
+            let (git, task) = (Git::at(tree), service.task(&context.caller(), task)?);
+            let head = git.commit("HEAD");
+            let about = About { task: Some(&task), work: head.as_deref() };
+            CheckSettings::of(context, &git, about)?.config
+        }
         None => context.config.clone(),
     };
     let is_set = |set: &str| words.as_deref().is_some_and(|words| is_same_command(set, words));

@@ -429,6 +429,38 @@ fn orders() -> Vec<(&'static str, Vec<&'static str>)> {
     rows
 }
 
+/// The work brings settings along that switch the land rule off, in the only checkout that there is.
+fn settings() -> Vec<(&'static str, Vec<&'static str>)> {
+    let tries = [
+        ("settings that switch the rule off, in the work", "git switch -qc work"),
+        (
+            "the same, and the work's branch as `[project] base`",
+            "git switch -qc work && printf '[project]\\nbase = \"work\"\\n' >> .comity/config.toml",
+        ),
+        ("the same in a commit on the base branch itself", "true"),
+    ];
+    let tried = |(name, before): (&'static str, &str)| {
+        let sandbox = Sandbox::new();
+        sandbox.write(HELD, "one\n");
+        sandbox.json(&["init", "--clients", "none"]);
+        sandbox.write(".comity/config.toml", "[guard]\nland = \"refuse\"\n");
+        sandbox.commit(&sandbox.root, "Settings");
+        sandbox.json(&["task", "create", "Work"]);
+        sandbox.comity().by(AGENT).args(&["task", "start", "T1"]).json();
+        sandbox.comity().by("bob").args(&["lease", "acquire", HELD]).json();
+        let script = format!(
+            "{before} && sed -i s/refuse/off/ .comity/config.toml && echo two > {HELD} && git commit -qam two"
+        );
+        let mut shell = sandbox.clean(OsStr::new("sh"));
+        let done = shell.args(["-c", &script]).current_dir(&sandbox.root).status().unwrap();
+        assert!(done.success(), "{name}");
+        let (error, _) = sandbox.comity().by(AGENT).args(&["task", "submit", "T1"]).refusal();
+        assert_eq!(error["code"], "lease-held", "{name}: {error}");
+        (name, vec!["S"])
+    };
+    tries.map(tried).into()
+}
+
 /// A push to the base branch is refused, and what is forced past it is found by `guard check` and not finished.
 fn pushes() -> Vec<(&'static str, Vec<&'static str>)> {
     let case = Case::new();
@@ -462,10 +494,11 @@ fn every_attempt_is_stopped_and_none_lands() {
     }
     rows.extend(pushes());
     rows.extend(orders());
+    rows.extend(settings());
     let mut table = String::from("| attempt | stopped by |\n|---|---|\n");
     for (name, stopped) in &rows {
-        let lands = stopped.iter().any(|layer| matches!(*layer, "H" | "M" | "P"));
-        assert!(lands, "{name} lands: {stopped:?}");
+        let is_stopped = stopped.iter().any(|layer| matches!(*layer, "H" | "S" | "M" | "P"));
+        assert!(is_stopped, "{name} lands: {stopped:?}");
         table.push_str(&format!("| {name} | {} |\n", stopped.join(", ")));
     }
     let page = std::fs::read_to_string(PAGE).unwrap();

@@ -1,6 +1,7 @@
 //! Ways around the constraints of a task, tried with real git. RULES 2.9 says what the work is: everything from where it left the base
 //! branch, or from the base of the claim for commits on the base branch itself.
 
+use crate::landing;
 use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
@@ -169,6 +170,28 @@ fn refs_of_comity_decide_nothing() {
     sandbox.write("b", "1");
     move_refs();
     assert_eq!(too_many(&sandbox, &[]), Some(2));
+}
+
+#[test]
+fn refs_of_a_landing_finish_nothing() {
+    let config = "[gates]\nrequired = ['test']\n[gate.test]\ncommand = 'test -e one'\n";
+    let sandbox = landing::project(config);
+    landing::approved(&sandbox, "T1", &[("one", "1\n")]);
+    let before = landing::tip(&sandbox);
+    let work = git(&sandbox, &["rev-parse", "w/T1"]);
+    let base = git(&sandbox, &["rev-parse", "main~1"]);
+    for (name, commit) in [("base", &base), ("work", &work), ("merged", &before)] {
+        git(&sandbox, &["update-ref", &format!("refs/comity/landing/T1/{name}"), commit]);
+    }
+    let by = |args: &[&str]| sandbox.comity().by("ivy").args(args);
+    by(&["task", "merge", "T1"]).json();
+    for args in [&["task", "done", "T1"][..], &["task", "done", "T1", "--merged", &before]] {
+        assert_eq!(by(args).refusal().0["code"], "not-merged", "{args:?}");
+    }
+    let answer = by(&["task", "land", "T1"]).json();
+    assert_eq!(answer["gates"][0]["name"], "test", "{answer}");
+    assert_ne!(landing::tip(&sandbox), before);
+    git(&sandbox, &["cat-file", "-e", "main:one"]);
 }
 
 #[test]

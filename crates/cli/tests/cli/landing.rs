@@ -306,22 +306,67 @@ fn killed_at_any_moment_it_can_be_run_again() {
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
 }
 
+/// Returns a `PATH` with a git that kills whoever calls it right after it has moved the base branch.
+pub fn killed_after_the_move(sandbox: &Sandbox) -> String {
+    let dir = sandbox.outside().join("killing");
+    std::fs::create_dir_all(&dir).unwrap();
+    let found = sandbox.clean(std::ffi::OsStr::new("sh")).args(["-c", "command -v git"]).output();
+    let real = String::from_utf8(found.unwrap().stdout).unwrap().trim().to_owned();
+    let script = format!(
+        "#!/bin/sh\n{real} \"$@\" || exit $?\n\
+         case \" $* \" in *\" update-ref \"*\" refs/heads/main \"*) kill -KILL $PPID;; esac\n"
+    );
+    std::fs::write(dir.join("git"), script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(dir.join("git"), mode).unwrap();
+    format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
+}
+
+/// The gates that the events of merges keep, for each task.
+pub fn merged_gates(sandbox: &Sandbox) -> Vec<Value> {
+    let events = sandbox.json(&["event", "list", "--type", "merged"])["events"].clone();
+    let names = |event: &Value| {
+        let gates = event["gates"].as_array().into_iter().flatten();
+        gates.map(|gate| gate["gate"].clone()).collect::<Vec<_>>()
+    };
+    events.as_array().unwrap().iter().map(|event| json!([event["task"], names(event)])).collect()
+}
+
 #[test]
 fn a_landing_that_was_cut_off_after_the_branch_moved_is_finished_by_the_next_call() {
-    let sandbox = project("");
+    let place = tempfile::tempdir().unwrap();
+    let runs = place.path().join("runs");
+    let config = format!(
+        "[gates]\nrequired = ['test']\n[gate.test]\ncommand = 'echo x >> {}'\n",
+        runs.display()
+    );
+    let sandbox = project(&config);
     approved(&sandbox, "T1", &[("one", "1\n")]);
-    let work = sandbox.git(&sandbox.root, &["rev-parse", "w/T1"]);
     let base = tip(&sandbox);
-    let tree = sandbox.git(&sandbox.root, &["merge-tree", "--write-tree", &base, &work]);
-    let made = sandbox.git(&sandbox.root, &["commit-tree", &tree, "-p", &base, "-m", "Squashed"]);
-    for (name, commit) in [("base", &base), ("work", &work), ("merged", &made)] {
-        sandbox
-            .git(&sandbox.root, &["update-ref", &format!("refs/comity/landing/T1/{name}"), commit]);
-    }
-    sandbox.git(&sandbox.root, &["update-ref", "refs/heads/main", &made]);
-    let answer = land(&sandbox, "T1").json();
+    let path = killed_after_the_move(&sandbox);
+    let squash = || land(&sandbox, "T1").args(&["--strategy", "squash"]);
+    assert_eq!(squash().env("PATH", &path).spawn().wait().unwrap().code(), None, "it was killed");
+    let made = tip(&sandbox);
+    assert_ne!(made, base);
+    assert_eq!(status(&sandbox, "T1"), "approved");
+    let answer = squash().json();
     assert_eq!((&answer["merged"], &answer["base"]), (&json!(made), &json!(base)));
+    assert_eq!(answer["gates"][0]["name"], "test", "{answer}");
+    assert_eq!(merged_gates(&sandbox), [json!(["T1", ["test"]])]);
+    assert_eq!(std::fs::read_to_string(&runs).unwrap().lines().count(), 1, "it ran once");
     assert_eq!((tip(&sandbox), landing_refs(&sandbox)), (made, String::new()));
+}
+
+#[test]
+fn rule_3_4_who_lands_by_the_settings_before_the_work_finishes_by_them() {
+    let sandbox = project("[roles]\nobserver = ['merge', 'done']\n");
+    sandbox.json(&["--as", "human:tester", "agent", "register", "eye", "--role", "observer"]);
+    approved(&sandbox, "T1", &[(".comity/config.toml", "[limits]\n")]);
+    let landed = sandbox.comity().by("eye").args(&["task", "land", "T1"]).json();
+    assert_eq!(landed["task"]["status"], "done");
+    approved(&sandbox, "T2", &[("two", "2\n")]);
+    let (error, _) = sandbox.comity().by("eye").args(&["task", "land", "T2"]).refusal();
+    assert_eq!(error["code"], "role-forbidden", "the next work is judged by what has landed");
 }
 
 #[test]

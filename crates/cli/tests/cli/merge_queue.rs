@@ -1,6 +1,8 @@
 //! `comity merge run`: approved work lands in batches as one after the other would have landed, with real git and gates.
 
-use crate::landing::{again, approved, landing_refs, project, status, tip};
+use crate::landing::{
+    again, approved, killed_after_the_move, landing_refs, merged_gates, project, status, tip,
+};
 use crate::sandbox::{Call, Sandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -80,6 +82,23 @@ fn a_batch_that_crashed_after_the_branch_moved_is_finished_by_the_next_run() {
     assert_eq!(landing_refs(&sandbox), "");
     let merges = sandbox.git(&sandbox.root, &["log", "--merges", "--format=%s", "main"]);
     assert_eq!(merges.lines().count(), 2, "{merges}");
+}
+
+#[test]
+fn the_events_of_a_batch_keep_the_gates_that_passed_also_after_a_crash() {
+    let sandbox = gated();
+    approved(&sandbox, "T1", &[("one", "1\n")]);
+    approved(&sandbox, "T2", &[("two", "2\n")]);
+    merge(&sandbox).json();
+    let of = |id: &str| json!([id, ["test"]]);
+    assert_eq!(merged_gates(&sandbox), [of("T1"), of("T2")]);
+    approved(&sandbox, "T3", &[("three", "3\n")]);
+    approved(&sandbox, "T4", &[("four", "4\n")]);
+    let path = killed_after_the_move(&sandbox);
+    assert_eq!(merge(&sandbox).env("PATH", &path).spawn().wait().unwrap().code(), None);
+    merge(&sandbox).json();
+    assert_eq!(merged_gates(&sandbox), ["T1", "T2", "T3", "T4"].map(of));
+    assert_eq!(landing_refs(&sandbox), "");
 }
 
 #[test]

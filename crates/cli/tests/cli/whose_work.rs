@@ -375,7 +375,7 @@ fn typed_refusals(sandbox: &Sandbox, agent: &str) -> [Refusal; 2] {
     typed_refusals_at(sandbox, &sandbox.root, agent)
 }
 
-fn typed_context(sandbox: &Sandbox, agent: &str, dir: &Path) -> Context {
+pub fn typed_context(sandbox: &Sandbox, agent: &str, dir: &Path) -> Context {
     let (cwd, login) = (dir.to_owned(), "tester".to_owned());
     let machine = Machine { cwd, login, ..Machine::default() };
     let (actor, store) = (Some(agent.to_owned()), Some(store_of(sandbox)));

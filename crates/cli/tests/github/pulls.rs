@@ -140,6 +140,21 @@ fn checks_are_evidence_for_gates_and_a_review_waits_for_them() {
 }
 
 #[test]
+fn rule_3_6_a_review_is_judged_by_the_base_branch_and_not_by_the_checkout() {
+    let Some(field) = field("ace", GATED) else { return };
+    let engine = field.engine("one");
+    let settings = ".comity/config.toml";
+    engine.git(&["add", "--force", settings]);
+    engine.commit("Settings");
+    let (pull, _) = handed_in(&field, &engine, "src/dates.rs");
+    let text = std::fs::read_to_string(engine.root.join(settings)).unwrap();
+    engine.write(settings, &text.replace("required = [\"test\"]", "required = []"));
+    review(&field, "ann", pull, "APPROVE");
+    engine.settle();
+    assert_eq!(engine.status("T1"), "review", "the gate is open");
+}
+
+#[test]
 fn who_can_change_the_checks_only_claims() {
     let Some(field) = field("ace", GATED) else { return };
     let engine = field.engine("one");

@@ -367,7 +367,10 @@ impl<'a> Rule<'a> {
                 .unwrap_or_else(|| branch_name(self.policy.branches_of(task).0, task))
         });
         let is_code = task.deliverable == Deliverable::Code;
-        let seen = self.request.observed.claim.as_ref().filter(|_| is_code);
+        let seen = self.request.observed.claim.as_ref();
+        let is_first = task.first_base.is_none();
+        let first_base = seen.filter(|_| is_first).map(|seen| seen.base.clone());
+        let seen = seen.filter(|_| is_code);
         self.push(
             Some(&task.id),
             Event::TaskClaimed(TaskClaimed {
@@ -379,6 +382,7 @@ impl<'a> Rule<'a> {
                 workspace: self.request.workspace.clone().filter(|_| here),
                 base: seen.map(|seen| seen.base.clone()),
                 head: seen.and_then(|seen| seen.head.clone()).filter(|_| here),
+                first_base,
             }),
         );
         if no_lease {

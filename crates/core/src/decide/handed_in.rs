@@ -1,9 +1,9 @@
 //! Work that is handed in, as a door saw it, against what the task allows.
 
 use super::Rule;
-use crate::command::{FileAction, ReportedFile, Submission};
+use crate::command::{Command, FileAction, ReportedFile, Submission};
 use crate::facts::Ruling;
-use crate::observed::{FileChange, SharedWith, WorkSeen};
+use crate::observed::{FileChange, Observed, SharedWith, WorkSeen};
 use crate::pattern::{Pattern, RepoPath};
 use crate::policy::{Policy, Undeclared};
 use crate::refusal::{Code, Refusal};
@@ -54,6 +54,30 @@ impl Rule<'_> {
         };
         self.is_of_this_version(task, work.task_version)?;
         Ok(Some(work))
+    }
+
+    /// Refuses a command that judges work where nobody looked at the settings that judge it.
+    pub(super) fn rules_were_seen(&self) -> Ruling<()> {
+        let all = &self.request.observed;
+        let Command::Several { steps, .. } = &self.request.command else {
+            return self.rules_seen_for(&self.request.command, all);
+        };
+        let mut each = steps.iter().enumerate();
+        each.try_for_each(|(number, step)| {
+            self.rules_seen_for(step, all.steps.get(number).unwrap_or(all))
+        })
+    }
+
+    fn rules_seen_for(&self, command: &Command, seen: &Observed) -> Ruling<()> {
+        let Some(text) = command.task_ref() else { return Ok(()) };
+        if seen.rules.is_some() || !command.wants_seen().rules {
+            return Ok(());
+        }
+        let task = self.task(text)?;
+        match self.policy.has_git || task.began_at().next().is_some() {
+            true => Err(self.unobserved(task, "the settings that judge").into()),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn unobserved(&self, task: &Task, what: &str) -> Refusal {

@@ -256,6 +256,7 @@ impl Rule<'_> {
             workspace: None,
             base: None,
             head: None,
+            first_base: None,
         };
         self.push(Some(id), Event::TaskClaimed(claim));
         Ok(())

@@ -203,10 +203,12 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 }
 
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
-    let policy = policy.checked_by(&request.observed);
-    let mut rule = Rule::new(facts, request, &policy);
+    let judging = policy.checked_by(&request.observed);
+    let mut rule = Rule::new(facts, request, &judging);
     rule.meet_actor()?;
     let answer = rule.dispatch(&request.command)?;
+    // Only what would pass has to be looked at: a refusal is one, whatever the settings are.
+    rule.rules_were_seen()?;
     Ok(Outcome { events: rule.events, answer })
 }
 

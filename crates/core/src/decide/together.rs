@@ -84,10 +84,11 @@ impl Rule<'_> {
         request: &Request,
         roles: Vec<Role>,
     ) -> Ruling<Answer> {
+        let judging = self.policy.checked_by(&request.observed);
         let mut rule = Rule {
             facts: &ahead.facts,
             request,
-            policy: self.policy,
+            policy: &judging,
             events: Vec::new(),
             roles,
             owner: self.owner,

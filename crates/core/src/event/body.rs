@@ -139,6 +139,9 @@ pub struct TaskClaimed {
     pub base: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
+    /// The tip of the base branch at the first claim of the task for which it could be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_base: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

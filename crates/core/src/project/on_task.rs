@@ -60,6 +60,7 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         parent: e.parent.clone(),
         external_ids: Map::new(),
         claim: None,
+        first_base: None,
         block: None,
         steps: Vec::new(),
         decisions: Vec::new(),
@@ -152,6 +153,7 @@ fn claim(task: &mut Task, e: &TaskClaimed, placed: &Placed) {
     if !placed.draft.via.is_empty() {
         task.last_ttl = Some(e.ttl);
     }
+    task.first_base = task.first_base.take().or_else(|| e.first_base.clone());
     task.claim = Some(Claim {
         agent: e.assignee.clone(),
         host: e.host.clone(),

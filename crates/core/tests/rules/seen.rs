@@ -2,13 +2,16 @@
 
 use crate::verbs::{task, texts};
 use crate::world::{ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, World};
-use comity_core::command::{Command, FileAction, NewTask, ReportStatus, ReportedFile, Submission};
+use comity_core::command::{
+    ClaimWish, Command, FileAction, NewTask, ReportStatus, ReportedFile, Submission, TaskVerb,
+};
 use comity_core::decide::{Answer, HandedIn};
 use comity_core::event::{Event, TestsRun, Verdict};
 use comity_core::observed::{
-    CommitSeen, FileChange, NewDependency, RunReport, RunSeen, SharedWith, TreeSeen, WorkSeen,
+    CommitSeen, FileChange, NewDependency, Observed, RulesSeen, RunReport, RunSeen, SharedWith,
+    TreeSeen, WorkSeen,
 };
-use comity_core::policy::Undeclared;
+use comity_core::policy::{Policy, Undeclared};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{Constraints, Deliverable, Tier};
@@ -254,6 +257,59 @@ fn rule_3_6_what_needs_an_observation_is_refused_without_one() {
 }
 
 #[test]
+fn rule_3_6_nobody_judges_work_by_settings_that_were_not_looked_at() {
+    let mut w = World::new();
+    w.have_one(Status::Review);
+    w.blind = true;
+    w.by(CRITIC).approves("T1").refused(Code::Unobserved);
+    w.by(OTHER).approves("T1").refused(Code::RoleForbidden);
+    w.by(CRITIC).records("T1", "tests", true).refused(Code::Unobserved);
+    let steps = vec![TaskVerb::Approve.on("T1".to_owned(), None)];
+    let several = Command::Several { ids: vec!["T1".to_owned()], steps };
+    w.by(CRITIC).does(several.clone()).refused(Code::Unobserved);
+    // The first claim saw a repository: whoever sees none now is not in it.
+    w.policy.has_git = false;
+    w.by(CRITIC).approves("T1").refused(Code::Unobserved);
+    w.blind = false;
+    w.by(CRITIC).does(several).accepted();
+}
+
+#[test]
+fn rule_3_6_each_of_several_tasks_is_judged_by_the_settings_that_were_seen_for_it() {
+    let mut w = World::new();
+    w.have_one(Status::Review);
+    w.have_one(Status::Review);
+    let approve = |id: &str| TaskVerb::Approve.on(id.to_owned(), None);
+    let (ids, steps) = (vec!["T1".to_owned(), "T2".to_owned()], vec![approve("T1"), approve("T2")]);
+    let strict = Policy { required_gates: vec!["tests".to_owned()], ..w.policy.clone() };
+    let seen = |rules| Observed { rules: Some(rules), ..Observed::default() };
+    let both = |second| {
+        let steps = vec![seen(RulesSeen::NoneThere), seen(second)];
+        move |all: &mut Observed| *all = Observed { steps, ..Observed::default() }
+    };
+    let command = Command::Several { ids, steps };
+    let second = RulesSeen::Set(strict.base_rules());
+    w.by(CRITIC).does_seeing(command.clone(), both(second)).refused(Code::GateUnmet);
+    w.by(CRITIC).does_seeing(command, both(RulesSeen::NoneThere)).accepted();
+}
+
+#[test]
+fn rule_2_9_the_first_claim_says_for_good_where_the_base_branch_was() {
+    let mut w = World::new();
+    w.have(task("work"));
+    let claim = || Command::Claim(ClaimWish { id: Some("T1".to_owned()), ..ClaimWish::default() });
+    let at = |base: &'static str| {
+        move |seen: &mut Observed| seen.claim.as_mut().unwrap().base = base.to_owned()
+    };
+    w.by(IMPL).does_seeing(claim(), at("aaaa")).accepted();
+    w.by(IMPL).releases("T1").accepted();
+    w.by(OTHER).does_seeing(claim(), at("bbbb")).accepted();
+    let task = w.task("T1");
+    assert_eq!(task.began_at().collect::<Vec<_>>(), ["aaaa", "bbbb"]);
+    assert_eq!(task.claim.as_ref().unwrap().base.as_deref(), Some("bbbb"));
+}
+
+#[test]
 fn rule_2_9_a_claim_without_a_base_is_handed_in_only_where_there_is_no_git() {
     let blind = |has_git| {
         let mut w = World::new();
@@ -315,7 +371,9 @@ fn rule_3_4_a_commit_that_is_named_as_merged_has_to_be_seen_whatever_was_handed_
         Command::Done { id: "T1".into(), merged, unmerged: false, reason: None }
     };
     w.by(INTEGRATOR).does(done(Some("deadbeef"))).refused(Code::Unobserved);
-    w.by(INTEGRATOR).does(done(None)).accepted();
+    w.by(INTEGRATOR).does(done(None)).refused(Code::Unobserved);
+    w.blind = false;
+    w.by(INTEGRATOR).does_seeing(done(None), |seen| seen.merge = None).accepted();
     assert_eq!(w.task("T1").merged_sha, None);
 }
 

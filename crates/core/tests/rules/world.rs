@@ -9,7 +9,9 @@ use comity_core::event::{Draft, Event, Placed};
 use comity_core::facts::{Facts, Halt, Moment, Presence, Ruling};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
 use comity_core::lease::Lease;
-use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
+use comity_core::observed::{
+    ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, RulesSeen, WorkSeen,
+};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
@@ -136,7 +138,14 @@ pub fn good_eyes(command: &Command, task: Option<&Task>) -> Observed {
         subject: None,
     });
     let lease = wanted.lease.map(|_| LeaseSeen::default());
-    Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }
+    Observed {
+        claim: wanted.claim.then_some(claim),
+        work,
+        merge,
+        lease,
+        rules: wanted.rules.then_some(RulesSeen::NoneThere),
+        ..Observed::default()
+    }
 }
 
 #[derive(Clone)]
@@ -261,7 +270,12 @@ impl World {
     /// Fills in what a door would see of good work, where nothing else was seen.
     pub fn with_eyes(&self, request: &Request, facts: &Facts) -> Request {
         let mut request = request.clone();
-        if self.blind || request.observed != Observed::default() {
+        if self.blind {
+            return request;
+        }
+        if request.observed != Observed::default() {
+            let rules = request.command.wants_seen().rules.then_some(RulesSeen::NoneThere);
+            request.observed.rules = request.observed.rules.or(rules);
             return request;
         }
         let id = request.command.task_ref().unwrap_or_default();

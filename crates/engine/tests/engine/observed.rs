@@ -3,7 +3,7 @@
 use crate::support::{World, claim, request, start, submit};
 use comity_core::command::{Command, FileAction};
 use comity_core::ids::AgentId;
-use comity_core::observed::{ClaimSeen, FileChange, Observed, WorkSeen};
+use comity_core::observed::{ClaimSeen, FileChange, Observed, RulesSeen, WorkSeen};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
 use comity_engine::{Answered, Look, Observer, Reply, Seen, Service, Settings};
@@ -37,7 +37,8 @@ impl Observer for Eyes {
         });
         let claim = ClaimSeen { base: "b45e".to_owned(), head: None };
         let claim = look.wanted.claim.then_some(claim);
-        let observed = Observed { claim, work, ..Observed::default() };
+        let rules = look.wanted.rules.then_some(RulesSeen::NoneThere);
+        let observed = Observed { claim, work, rules, ..Observed::default() };
         Ok(Seen { observed, remarks: vec!["looked".to_owned()] })
     }
 

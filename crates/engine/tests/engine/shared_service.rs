@@ -1,6 +1,6 @@
 //! One started service for many: few threads, nobody forgotten, nobody told twice.
 
-use crate::support::{caller, request, tail};
+use crate::support::{caller, request, tail, without_git};
 use comity_api::{DecisionAnswer, LeasesAnswer};
 use comity_core::command::{Command, LeaseChange, NewTask, Question};
 use comity_core::refusal::{Code, Refusal};
@@ -29,7 +29,7 @@ impl Place {
     fn started() -> Place {
         let dir = tempfile::tempdir().unwrap();
         let store = open(&dir.path().join("comity.db"));
-        let service = Service::start(store, Settings::default()).unwrap();
+        let service = Service::start(store, without_git()).unwrap();
         Place { dir, service }
     }
 

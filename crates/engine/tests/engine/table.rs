@@ -3,10 +3,14 @@
 use crate::support::{World, caller, claim, request, start, submit};
 use comity_api::{Kind, Row, TABLE};
 use comity_core::command::{Command, NewRun, TaskVerb};
-use comity_core::observed::{Observed, RunReport};
+use comity_core::observed::{
+    ClaimSeen, GateSeen, LandingSeen, LeaseSeen, MergeSeen, Observed, RunReport, RunSeen, TreeSeen,
+    WorkSeen,
+};
 use comity_core::refusal::Code;
 use comity_core::role::{Role, Verb};
 use comity_core::run::Stage;
+use comity_core::task::Tier;
 use comity_engine::{Handlers, register};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +34,7 @@ fn help_is_one_imperative_sentence_without_a_full_stop() {
 }
 
 /// Fields that a door observes. A caller that could say them could claim what nobody has seen.
-const OBSERVED: [&str; 38] = [
+const OBSERVED: [&str; 45] = [
     "observed",
     "claim",
     "work",
@@ -69,6 +73,13 @@ const OBSERVED: [&str; 38] = [
     "duration_ms",
     "output_tail",
     "terminal",
+    "landing",
+    "judged_by",
+    "changed",
+    "commits",
+    "snapshot",
+    "added",
+    "tree",
 ];
 
 /// Every field of what a door saw is in the list above, or is named here with the reason why callers may say the same word.
@@ -83,24 +94,82 @@ fn what_a_door_observes_is_a_closed_list() {
         run: _,   // a run that a caller names by its id
         gates: _, // the gates that a task requires
         rules: _,
+        landing: _,
         outside: _,
         check: _,
         plan: _, // a plan of tasks, in words
         dead: _,
         steps: _, // the steps of one command
     } = Observed::default();
+    let nothing = String::new;
+    let report = RunReport {
+        exit_code: 0,
+        duration_ms: 0,
+        command: nothing(),
+        config_hash: nothing(),
+        output_tail: nothing(),
+    };
     let RunReport {
         exit_code: _,
         duration_ms: _,
         command: _, // the command that an agent is started with
         config_hash: _,
         output_tail: _,
-    } = RunReport {
-        exit_code: 0,
-        duration_ms: 0,
-        command: String::new(),
-        config_hash: String::new(),
-        output_tail: String::new(),
+    } = report.clone();
+    let RunSeen {
+        is_other_command: _,
+        tree: _,
+        report: _, // what the caller says where the evidence is
+    } = RunSeen { is_other_command: false, tree: TreeSeen::Fresh, report: None };
+    let GateSeen {
+        gate: _, // the gate that evidence is for
+        tier: _,
+        report: _, // as above
+        run: _,    // as above
+    } = GateSeen { gate: nothing(), tier: Tier::Claimed, report: None, run: report };
+    let LandingSeen {
+        work: _,
+        merged: _, // the commit that the caller says has the work; git is asked
+        judged_by: _,
+    } = LandingSeen { work: nothing(), merged: nothing(), judged_by: None };
+    what_git_says_is_a_closed_list();
+}
+
+fn what_git_says_is_a_closed_list() {
+    let nothing = String::new;
+    let ClaimSeen {
+        base: _, // what the caller wants compared, and the branch of a run
+        head: _, // the commit that a run or a check ends with
+    } = ClaimSeen { base: nothing(), head: None };
+    let LeaseSeen { changed: _, is_ambiguous: _ } = LeaseSeen::default();
+    let WorkSeen {
+        task_version: _,
+        commit: _, // the commit that the caller hands in; git is asked
+        branch: _, // the branch that the caller hands in; git is asked
+        base: _,   // as above
+        files: _,  // the files that a task declares
+        as_submitted: _,
+        written_by_comity: _,
+        commits: _,
+        new_dependencies: _,
+        snapshot: _,
+        is_on_branch: _,
+        shared_with: _,
+    } = WorkSeen::default();
+    let MergeSeen {
+        task_version: _,
+        merged: _, // as above
+        contains: _,
+        added: _,
+        files: _,   // as above
+        subject: _, // what a step of the supervisor is about
+    } = MergeSeen {
+        task_version: 0,
+        merged: nothing(),
+        contains: true,
+        added: Vec::new(),
+        files: Vec::new(),
+        subject: None,
     };
 }
 

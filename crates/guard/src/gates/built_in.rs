@@ -61,7 +61,8 @@ impl Checked<'_> {
 
     fn leases(&self, work: &WorkSeen) -> Result<Vec<String>, Refusal> {
         let paths: Vec<&str> = work.changed_in_round().collect();
-        let found = self.service.land_violations(self.caller, self.task, &paths)?;
+        let found =
+            self.service.land_violations(self.caller, self.task, self.policy.land, &paths)?;
         Ok(found.iter().map(|one| land_words(one, std::slice::from_ref(one))).collect())
     }
 

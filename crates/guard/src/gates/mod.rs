@@ -7,8 +7,8 @@ mod keep;
 pub(crate) mod run;
 mod settings;
 
-pub use settings::CheckSettings;
-pub(crate) use settings::{base_config, checked_by};
+pub use settings::{About, CheckSettings};
+pub(crate) use settings::{Began, base_config, checked_by};
 
 use crate::git::{self, Git};
 use crate::observer::GitObserver;
@@ -17,7 +17,7 @@ use comity_api::{GateRun, RecordGate, RunGates, RunGatesAnswer};
 use comity_core::chain::Hash;
 use comity_core::decide::{BuiltIn, REVIEW_GATE, known_gate, required_gates};
 use comity_core::ids::Fence;
-use comity_core::observed::{GateSeen, Observed, RunSeen};
+use comity_core::observed::{GateSeen, RunSeen};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -85,8 +85,12 @@ comity_engine::handlers_of! { Runner, register {
 
 impl Runner {
     /// Returns the same with the settings that work is checked by.
-    pub(crate) fn checking(&self, tree: &Path) -> Result<(Runner, CheckSettings), Refusal> {
-        let settings = CheckSettings::of(&self.context, &Git::at(tree))?;
+    pub(crate) fn checking(
+        &self,
+        tree: &Path,
+        about: About<'_>,
+    ) -> Result<(Runner, CheckSettings), Refusal> {
+        let settings = CheckSettings::of(&self.context, &Git::at(tree), about)?;
         let mut runner = self.clone();
         runner.context.config = settings.config.clone();
         Ok((runner, settings))
@@ -105,8 +109,7 @@ impl Runner {
         input: &RunGates,
     ) -> Result<Answered<RunGatesAnswer>, Refusal> {
         let tree = self.tree()?;
-        let (runner, settings) = self.checking(tree)?;
-        let service = runner.context.service(Access::Write)?;
+        let service = self.context.service(Access::Write)?;
         let about = format!("gate.run {} {}", input.id, input.gates.join(" "));
         let keyed = keyed(caller, &about)?;
         if let Some(keyed) = &keyed
@@ -115,13 +118,15 @@ impl Runner {
             return Ok(Answered::from(first));
         }
         let task = service.task(caller, &input.id)?;
-        let policy = &service.settings().policy;
+        let subject = Subject::of(&task, caller, tree)?;
+        let work = About { task: Some(&task), work: Some(&subject.commit) };
+        let (runner, settings) = self.checking(tree, work)?;
+        let policy = &settings.policy(&service.settings().policy)?;
         let (jobs, mut remarks) = chosen(&task, &input.gates, policy, &settings)?;
         if let Some(job) = jobs.first() {
-            service.would(caller.request(evidence_of(&task, &job.name, true, None).into()))?;
+            service.would_run(caller, evidence_of(&task, &job.name, true, None).into())?;
         }
         runner.trusted(&jobs)?;
-        let subject = Subject::of(&task, caller, tree)?;
         let checked = Checked {
             service: &service,
             caller,
@@ -190,10 +195,8 @@ impl Runner {
         let passes = ran.result == RunResult::Pass;
         let mut input = evidence_of(task, &ran.name, passes, kept);
         input.commit = Some(commit.to_owned());
-        let unkeyed = Caller { key: None, ..caller.clone() };
-        let mut request = unkeyed.request(input.into());
-        request.observed = Observed { run: Some(seen), ..Observed::default() };
-        let gate = service.execute(request)?.take::<comity_api::GateAnswer>()?.gate;
+        let caller = Caller { key: None, ran: Some(seen), ..caller.clone() };
+        let gate = service.run_command::<comity_api::GateAnswer>(&caller, input)?.gate;
         Ok(ran.shown(gate))
     }
 }

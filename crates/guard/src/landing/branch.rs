@@ -133,9 +133,9 @@ fn here(tree: &Path) -> Result<Git, Refusal> {
     })
 }
 
-/// The refs that tell, after a crash, how far a landing is: what was merged, into what, and from what. They also keep the
-/// commits from being collected.
-pub(crate) struct Journal {
+/// The refs of a landing that is under way: what was merged, into what, and from what. They keep the commits from being
+/// collected, and nothing more: anybody can set a ref.
+pub(super) struct Journal {
     place: String,
 }
 
@@ -167,13 +167,6 @@ impl Journal {
     fn change(&self, git: &Git, lines: String) -> bool {
         let output = git.fed(&["update-ref", "--stdin"], lines);
         output.is_some_and(|output| output.status.success())
-    }
-
-    /// Returns the base and the merged commit that comity made of a submitted one.
-    pub fn read(&self, git: &Git, work: &str) -> Option<(String, String)> {
-        let commit = |name: &str| git.commit(&self.entry(name));
-        let merged = commit("merged")?;
-        (commit("work").as_deref() == Some(work)).then_some((commit("base")?, merged))
     }
 
     pub fn clear(&self, git: &Git) {

@@ -3,18 +3,20 @@
 use super::branch::{Branch, Journal};
 use super::changelog;
 use super::merge::{Merge, Merged};
+use super::record::Record;
 use super::{Landed, TRIES_MAX};
 use crate::gates::built_in::Checked;
 use crate::gates::run::{Job, Ran, Result as RunResult, What};
-use crate::gates::{CheckSettings, Runner, job};
+use crate::gates::{About, CheckSettings, Runner, job};
 use crate::git::{Containment, Git, containment};
 use comity_api::{LandedGate, Strategy};
 use comity_core::command::{Command, Eject, MergeStep};
 use comity_core::decide::{REVIEW_GATE, required_gates};
 use comity_core::merging::{BatchId, Ejection};
+use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
-use comity_engine::{Caller, Service};
+use comity_engine::{Answered, Caller, Reply, Service};
 use std::path::Path;
 
 /// Paths that the reason of a conflict names.
@@ -25,7 +27,6 @@ pub(super) struct Engine<'a> {
     pub runner: &'a Runner,
     pub service: &'a Service,
     pub caller: Caller,
-    pub settings: &'a CheckSettings,
     pub git: Git,
     pub tree: &'a Path,
     pub strategy: Strategy,
@@ -39,20 +40,11 @@ pub(super) struct Entry {
     /// The submitted commit.
     pub work: String,
     pub journal: Journal,
-}
-
-impl Entry {
-    pub fn of(git: &Git, task: Task) -> Result<Entry, Refusal> {
-        let named = task.commit.as_deref().ok_or_else(|| {
-            Refusal::new(Code::NotReady, format!("{} has no submitted commit to land", task.id))
-                .detail("status", task.status.as_str())
-        })?;
-        let work = git.commit(named).ok_or_else(|| {
-            let message = format!("git knows no commit {named} here; fetch it first");
-            Refusal::new(Code::Unobserved, message)
-        })?;
-        Ok(Entry { journal: Journal::of(&task.id), task, work })
-    }
+    /// What judges this work.
+    pub settings: CheckSettings,
+    policy: Policy,
+    /// Runs gates by these settings.
+    runner: Runner,
 }
 
 /// What became of an attempt to land a group.
@@ -81,27 +73,84 @@ pub(super) enum Tried {
 type Chain = Result<Vec<String>, (usize, Vec<String>)>;
 
 impl Engine<'_> {
+    /// Reads a task and what judges its work.
+    pub fn entry(&self, id: &str) -> Result<Entry, Refusal> {
+        let task = self.service.task(&self.caller, id)?;
+        let named = task.commit.as_deref().ok_or_else(|| {
+            Refusal::new(Code::NotReady, format!("{} has no submitted commit to land", task.id))
+                .detail("status", task.status.as_str())
+        })?;
+        let work = self.git.commit(named).ok_or_else(|| {
+            let message = format!("git knows no commit {named} here; fetch it first");
+            Refusal::new(Code::Unobserved, message)
+        })?;
+        let about = About { task: Some(&task), work: Some(&work) };
+        let (runner, settings) = self.runner.checking(self.tree, about)?;
+        let policy = settings.policy(&self.service.settings().policy)?;
+        Ok(Entry { journal: Journal::of(&task.id), task, work, settings, policy, runner })
+    }
+
     /// Finds a landing that was interrupted after the branch had moved.
-    pub fn begun(&self, entry: &Entry, branch: Branch) -> Option<Landed> {
-        let (base, merged) = entry.journal.read(&self.git, &entry.work)?;
+    pub fn begun(&self, entry: &Entry, branch: &Branch) -> Result<Option<Landed>, Refusal> {
+        let Some(record) = self.record_of(entry)? else { return Ok(None) };
+        let Record { base, merged, gates, .. } = record.clone();
         let has = self.git.does(&["merge-base", "--is-ancestor", &merged, &branch.tip]);
-        (has && merged != base).then(|| Landed {
-            branch: Branch { tip: base, ..branch },
+        Ok((has && merged != base).then(|| Landed {
+            branch: Branch { tip: base, name: branch.name.clone() },
             merged: vec![merged],
-            gates: Vec::new(),
-        })
+            records: vec![record],
+            gates,
+        }))
+    }
+
+    /// Finishes a task whose work the branch has now, by the settings that judged it when the landing began. The event of the
+    /// merge says what passed on the merged files.
+    pub fn finished(
+        &self,
+        entry: &Entry,
+        record: Option<&Record>,
+    ) -> Result<Answered<Reply>, Refusal> {
+        let record = record.ok_or_else(|| Refusal::new(Code::Internal, "BUG: no record"))?;
+        self.service.run(&self.landing(record), entry.finish(&record.merged))
+    }
+
+    fn landing(&self, record: &Record) -> Caller {
+        let (merge_gates, landing) = (record.passed.clone(), Some(record.seen()));
+        Caller { merge_gates, landing, ..self.caller.clone() }
+    }
+
+    /// Says what a landing is about to do.
+    fn records(
+        &self,
+        branch: &Branch,
+        group: &[Entry],
+        merged: &[String],
+        gates: &[LandedGate],
+    ) -> Vec<Record> {
+        let bases = std::iter::once(&branch.tip).chain(merged);
+        // The gates run once, on the files of the whole group.
+        let passed = merged.last().map(|tip| self.runner.passed.on(tip)).unwrap_or_default();
+        let each = group.iter().zip(bases).zip(merged);
+        let record = |((entry, base), merged): ((&Entry, &String), &String)| Record {
+            work: entry.work.clone(),
+            base: base.clone(),
+            merged: merged.clone(),
+            judged_by: entry.settings.from.commit.clone(),
+            passed: passed.clone(),
+            gates: gates.to_vec(),
+        };
+        each.map(record).collect()
     }
 
     /// Merges, checks and moves the branch; again where somebody else moved it meanwhile. The tasks are not finished yet.
     pub fn attempt(
         &self,
         group: &[Entry],
-        into: Option<&str>,
+        into: &str,
         remarks: &mut Vec<String>,
     ) -> Result<Tried, Refusal> {
-        let set = self.settings.config.base_branch();
         for _ in 0..TRIES_MAX {
-            let branch = Branch::find(&self.git, into, set)?;
+            let branch = Branch::find(&self.git, Some(into), None)?;
             let merged = match self.chain(&branch, group)? {
                 Ok(merged) => merged,
                 Err((place, paths)) => return self.conflicts(branch, group, place, paths),
@@ -114,12 +163,14 @@ impl Engine<'_> {
                 Err(red) => return Ok(Tried::Red { branch, red }),
             };
             self.runner.not_stopped()?;
-            for (entry, merged) in group.iter().zip(&merged) {
-                self.service.would_run(&self.caller, entry.finish(merged))?;
+            let records = self.records(&branch, group, &merged, &gates);
+            for (entry, record) in group.iter().zip(&records) {
+                self.service.would_run(&self.landing(record), entry.finish(&record.merged))?;
             }
             branch.can_follow(&self.git, &tip)?;
+            self.remember(group, &records)?;
             if branch.moved(&self.git, &named(group), &tip)? {
-                return Ok(Tried::Landed(Landed { branch, merged, gates }));
+                return Ok(Tried::Landed(Landed { branch, merged, records, gates }));
             }
             (self.runner.say)(&format!("{} moved meanwhile; merging again", branch.name));
         }
@@ -190,31 +241,32 @@ impl Engine<'_> {
         tip: &str,
         remarks: &mut Vec<String>,
     ) -> Result<Result<Vec<LandedGate>, Refusal>, Refusal> {
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: Vec<(String, String)> = Vec::new();
         let (mut shown, mut bad) = (Vec::new(), Vec::new());
         for entry in group.iter().rev() {
-            let mut jobs = self.jobs(&entry.task, remarks);
-            jobs.retain(|job| match job.what {
-                What::Command(_) if seen.contains(&job.name) => false,
-                What::Command(_) => {
-                    seen.push(job.name.clone());
-                    true
+            let mut jobs = jobs(entry, remarks);
+            jobs.retain(|job| match &job.what {
+                What::Command(gate) => {
+                    let command = (job.name.clone(), gate.power());
+                    let is_new = !seen.contains(&command);
+                    seen.push(command);
+                    is_new
                 }
                 What::BuiltIn(_) => true,
             });
-            self.runner.trusted(&jobs)?;
+            entry.runner.trusted(&jobs)?;
             let checked = Checked {
                 service: self.service,
                 caller: &self.caller,
                 observer: &self.runner.observer,
-                policy: &self.service.settings().policy,
+                policy: &entry.policy,
                 task: &entry.task,
                 tree: self.tree,
                 work: &entry.work,
                 commit: tip,
             };
-            for mut ran in self.runner.run_all(&checked, jobs, remarks)? {
-                self.runner.keep_output(self.service, &entry.task, tip, &mut ran)?;
+            for mut ran in entry.runner.run_all(&checked, jobs, remarks)? {
+                entry.runner.keep_output(self.service, &entry.task, tip, &mut ran)?;
                 shown.push(landed_gate(&ran));
                 if ran.result != RunResult::Pass {
                     bad.push(ran);
@@ -250,31 +302,8 @@ impl Engine<'_> {
         if is_red {
             return Ok(Err(refusal.detail("gate", first.name.as_str())));
         }
-        group.iter().for_each(|entry| entry.journal.clear(&self.git));
+        group.iter().for_each(|entry| self.forget(entry));
         Err(refusal)
-    }
-
-    /// Lists the required gates that comity can check. One that somebody waived is not asked again.
-    fn jobs(&self, task: &Task, remarks: &mut Vec<String>) -> Vec<Job> {
-        let mut jobs = Vec::new();
-        for name in required_gates(task, &self.service.settings().policy) {
-            let is_waived = task.gate(&name).is_some_and(|gate| gate.waiver.is_some());
-            if name == REVIEW_GATE || is_waived {
-                continue;
-            }
-            match job(&name, &self.settings.commands) {
-                Some(job) => jobs.push(job),
-                None => {
-                    let remark = format!(
-                        "note: gate {name} has no command; comity did not check it on the merged files"
-                    );
-                    if !remarks.contains(&remark) {
-                        remarks.push(remark);
-                    }
-                }
-            }
-        }
-        jobs
     }
 
     /// Sends the work back to whoever did it, with the reason. Returns the refusal, which says what became of the task.
@@ -285,7 +314,7 @@ impl Engine<'_> {
         (reason, target, with): (Ejection, &str, String),
         mut refusal: Refusal,
     ) -> Refusal {
-        entry.journal.clear(&self.git);
+        self.forget(entry);
         let id = entry.task.id.to_string();
         let output = red_output(&refusal);
         let list = |name: &str| -> Vec<String> {
@@ -314,6 +343,29 @@ impl Engine<'_> {
         };
         refusal.detail("task", id)
     }
+}
+
+/// Lists the required gates that comity can check. One that somebody waived is not asked again.
+fn jobs(Entry { task, policy, settings, .. }: &Entry, remarks: &mut Vec<String>) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for name in required_gates(task, policy) {
+        let is_waived = task.gate(&name).is_some_and(|gate| gate.waiver.is_some());
+        if name == REVIEW_GATE || is_waived {
+            continue;
+        }
+        match job(&name, &settings.commands) {
+            Some(job) => jobs.push(job),
+            None => {
+                let remark = format!(
+                    "note: gate {name} has no command; comity did not check it on the merged files"
+                );
+                if !remarks.contains(&remark) {
+                    remarks.push(remark);
+                }
+            }
+        }
+    }
+    jobs
 }
 
 /// Returns what the red gates of a refusal printed.

@@ -1,18 +1,17 @@
 //! Landing: approved work becomes part of a branch, is checked there, and its task is done.
 //!
-//! Each step can be repeated after a crash. The commit is made from objects; a journal of refs names it before the branch
-//! moves; the branch moves by compare-and-swap; and one command of the rules finishes the task. Whoever runs it again finds
-//! by the journal whether the branch has the commit already, and goes on from there. One task is a queue of one: `group` is
-//! the engine of both.
+//! Each step can be repeated after a crash. The commit is made from objects, and refs keep it; a record in the store names it,
+//! with the gates that passed, before the branch moves; the branch moves by compare-and-swap; and one command of the rules
+//! finishes the task. Whoever runs it again finds by the record whether the branch has the commit already, and goes on from
+//! there. One task is a queue of one: `group` is the engine of both.
 
 mod branch;
 mod changelog;
 mod group;
 mod merge;
 mod queue;
+mod record;
 mod release;
-
-pub(crate) use branch::Journal;
 
 use crate::gates::{Runner, keyed};
 use crate::git::{Git, push};
@@ -27,6 +26,7 @@ use comity_core::view::TaskView;
 use comity_engine::{Answered, Caller};
 use comity_project::store::Access;
 use group::{Engine, Entry, Tried};
+use record::Record;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::sync::atomic::Ordering;
@@ -42,6 +42,8 @@ struct Landed {
     branch: Branch,
     /// The commit that has each piece of work, in order.
     merged: Vec<String>,
+    /// What was written down of each before the branch moved.
+    records: Vec<Record>,
     gates: Vec<LandedGate>,
 }
 
@@ -59,8 +61,7 @@ impl Runner {
     ) -> Result<Answered<LandAnswer>, Refusal> {
         let tree = self.tree()?;
         merge::check_version(input.strategy)?;
-        let (runner, settings) = self.checking(tree)?;
-        let service = runner.context.service(Access::Write)?;
+        let service = self.context.service(Access::Write)?;
         let LandTask { id, into, strategy, push } = input;
         let keyed = keyed(caller, &format!("task.land {id} {into:?} {strategy:?} {push}"))?;
         if let Some(keyed) = &keyed
@@ -68,20 +69,17 @@ impl Runner {
         {
             return Ok(Answered::from(first));
         }
-        let _turn = runner.turn()?;
-        let task = service.task(caller, id)?;
-        let git = merge::as_user(Git::at(tree), runner.context.environment());
-        let entry = Entry::of(&git, task)?;
+        let _turn = self.turn()?;
         let engine = Engine {
-            runner: &runner,
+            runner: self,
             service: &service,
             caller: Caller { key: None, ..caller.clone() },
-            settings: &settings,
-            git,
+            git: merge::as_user(Git::at(tree), self.context.environment()),
             tree,
             strategy: *strategy,
-            changelog: settings.config.merging()?.changelog,
+            changelog: self.context.config.merging()?.changelog,
         };
+        let entry = engine.entry(id)?;
         let answered = engine.land_one(&entry, input)?;
         match keyed {
             Some(keyed) => {
@@ -124,25 +122,22 @@ impl Runner {
 
 impl Engine<'_> {
     fn land_one(&self, entry: &Entry, input: &LandTask) -> Result<Answered<LandAnswer>, Refusal> {
-        let set = self.settings.config.base_branch();
-        let into = input.into.as_deref();
+        let set = entry.settings.base.as_deref();
+        let branch = Branch::find(&self.git, input.into.as_deref(), set)?;
         let mut remarks = Vec::new();
-        let landed = match self.begun(entry, Branch::find(&self.git, into, set)?) {
+        let landed = match self.begun(entry, &branch)? {
             Some(landed) => landed,
             None => {
                 // Whoever may not do it, or whose work must not land, hears so before anything is merged.
                 self.service.would_run(&self.caller, entry.finish(&entry.work))?;
-                self.merge_one(entry, into, &mut remarks)?
+                self.merge_one(entry, &branch.name, &mut remarks)?
             }
         };
         let merged = landed.tip().to_owned();
         let task = match entry.task.status {
             Status::Done => self.shown(&entry.task)?,
             _ => {
-                // The event of the merge says what passed on the merged files.
-                let merge_gates = self.runner.passed.on(&merged);
-                let caller = Caller { merge_gates, ..self.caller.clone() };
-                let answered = self.service.run(&caller, entry.finish(&merged))?;
+                let answered = self.finished(entry, landed.records.first())?;
                 remarks.extend(answered.remarks);
                 answered.output.take::<comity_api::TaskAnswer>()?.task
             }
@@ -151,7 +146,7 @@ impl Engine<'_> {
         if input.push {
             self.push(&entry.task, &landed)?;
         }
-        entry.journal.clear(&self.git);
+        self.forget(entry);
         let output = LandAnswer {
             task,
             branch: landed.branch.name,
@@ -159,7 +154,7 @@ impl Engine<'_> {
             merged,
             strategy: input.strategy,
             gates: landed.gates,
-            settings: SettingsFrom::clone(&self.settings.from),
+            settings: SettingsFrom::clone(&entry.settings.from),
             pushed: input.push,
         };
         Ok(Answered { output, remarks })
@@ -176,7 +171,7 @@ impl Engine<'_> {
     fn merge_one(
         &self,
         entry: &Entry,
-        into: Option<&str>,
+        into: &str,
         remarks: &mut Vec<String>,
     ) -> Result<Landed, Refusal> {
         let group = std::slice::from_ref(entry);

@@ -10,6 +10,7 @@ use comity_api::{
     WaitingTask, op,
 };
 use comity_core::command::{Command, MergeStep};
+use comity_core::hint::say;
 use comity_core::merging::Tried as Outcome;
 use comity_core::merging::{BatchId, Ejection, Follows, Train};
 use comity_core::refusal::{Code, Refusal};
@@ -29,18 +30,16 @@ impl Runner {
         input: &RunMerges,
     ) -> Result<Answered<MergeRunAnswer>, Refusal> {
         let tree = self.tree()?;
-        let (runner, settings) = self.checking(tree)?;
-        let merging = settings.config.merging()?;
+        let merging = self.context.config.merging()?;
         merge::check_version(merging.strategy)?;
-        let service = runner.context.service(Access::Write)?;
+        let service = self.context.service(Access::Write)?;
         service.may(caller, Verb::MergeQueue)?;
-        let _turn = runner.turn()?;
+        let _turn = self.turn()?;
         let engine = Engine {
-            runner: &runner,
+            runner: self,
             service: &service,
             caller: Caller { key: None, ..caller.clone() },
-            settings: &settings,
-            git: merge::as_user(Git::at(tree), runner.context.environment()),
+            git: merge::as_user(Git::at(tree), self.context.environment()),
             tree,
             strategy: merging.strategy,
             changelog: merging.changelog.clone(),
@@ -71,7 +70,7 @@ struct QueueRun<'a> {
 
 impl QueueRun<'_> {
     fn branch(&self) -> Result<Branch, Refusal> {
-        let set = self.engine.settings.config.base_branch();
+        let set = self.engine.runner.context.config.base_branch();
         Branch::find(&self.engine.git, self.into.as_deref(), set)
     }
 
@@ -101,7 +100,7 @@ impl QueueRun<'_> {
         let mut train = Train::new((0..left.len()).collect(), self.merging.retries);
         while let Some(places) = train.next().map(<[usize]>::to_vec) {
             let group: Vec<Entry> = places.iter().filter_map(|at| left[*at].take()).collect();
-            let tried = self.engine.attempt(&group, self.into.as_deref(), &mut self.remarks)?;
+            let tried = self.engine.attempt(&group, &branch.name, &mut self.remarks)?;
             let outcome = match &tried {
                 Tried::Landed(_) => Outcome::Green,
                 Tried::Red { .. } => Outcome::Red,
@@ -153,13 +152,15 @@ impl QueueRun<'_> {
 
     fn entry(&mut self, id: &str, branch: &Branch) -> Result<Option<Entry>, Refusal> {
         let engine = &self.engine;
-        let entry = Entry::of(&engine.git, engine.service.task(&engine.caller, id)?)?;
-        let here = Branch { name: branch.name.clone(), tip: branch.tip.clone() };
-        if let Some(landed) = engine.begun(&entry, here) {
-            engine.service.run(&engine.caller, entry.finish(landed.tip()))?;
+        let entry = engine.entry(id)?;
+        if let Some(landed) = engine.begun(&entry, branch)? {
+            engine.finished(&entry, landed.records.first())?;
             self.remarks.extend(landed.branch.followed(&engine.git, landed.tip()));
-            entry.journal.clear(&engine.git);
+            engine.forget(&entry);
             return Ok(None);
+        }
+        if self.into.is_none() {
+            own_branch(engine, &entry, branch)?;
         }
         engine.service.would_run(&engine.caller, entry.finish(&entry.work))?;
         Ok(Some(entry))
@@ -175,18 +176,15 @@ impl QueueRun<'_> {
     ) -> Result<(), Refusal> {
         let Tried::Landed(landed) = tried else { return Ok(()) };
         let engine = &self.engine;
-        // The gates ran once, on the files of the whole group.
-        let merge_gates = engine.runner.passed.on(landed.tip());
-        let caller = Caller { merge_gates, ..engine.caller.clone() };
-        for (entry, merged) in group.iter().zip(&landed.merged) {
-            let answered = engine.service.run(&caller, entry.finish(merged))?;
+        for (entry, record) in group.iter().zip(&landed.records) {
+            let answered = engine.finished(entry, Some(record))?;
             self.remarks.extend(answered.remarks);
-            let (task, sha) = (entry.task.id.to_string(), merged.clone());
+            let (task, sha) = (entry.task.id.to_string(), record.merged.clone());
             shown.landed.push(LandedTask { task, sha });
         }
         let followed = landed.branch.followed(&engine.git, landed.tip());
         self.remarks.extend(followed.into_iter().filter(|text| text.contains("not brought")));
-        group.iter().for_each(|entry| entry.journal.clear(&engine.git));
+        group.iter().for_each(|entry| engine.forget(entry));
         let tasks = group.iter().map(|entry| entry.task.id.to_string()).collect();
         let (target, sha) = (landed.branch.name.clone(), landed.tip().to_owned());
         let step = MergeStep::Landed { batch, target, sha, tasks };
@@ -212,6 +210,17 @@ impl QueueRun<'_> {
         let task = entry.task.id.to_string();
         shown.ejected.push(EjectedTask { task, reason, paths, gate, why });
     }
+}
+
+/// Refuses a task whose base branch is another one than the queue works on: the checkout names that one, and may be the work.
+fn own_branch(engine: &Engine<'_>, entry: &Entry, branch: &Branch) -> Result<(), Refusal> {
+    let own = Branch::find(&engine.git, None, entry.settings.base.as_deref())?.name;
+    if own == branch.name {
+        return Ok(());
+    }
+    let message = format!("{} lands on {own}, and this queue on {}", entry.task.id, branch.name);
+    Err(Refusal::new(Code::NotReady, message)
+        .hint(say("name the branch: ").ask("target", "BRANCH")))
 }
 
 /// Tells whether a refusal is about one task, so that others can land all the same.

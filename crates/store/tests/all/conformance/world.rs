@@ -191,6 +191,7 @@ pub(super) fn claimed(id: &str, by: &str, number: u64) -> Vec<Draft> {
         host: None,
         base: None,
         head: None,
+        first_base: None,
         workspace: None,
     };
     let step = status(id, Status::Queued, Status::Claimed);
