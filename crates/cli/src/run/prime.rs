@@ -66,11 +66,12 @@ fn of_hook(global: &Global, client: Option<String>) -> Result<Reply, Refusal> {
         read.ok().and_then(|_| serde_json::from_str(&said).ok()).unwrap_or_default();
     let machine = env::machine()?;
     let context = Context::find(&machine, &global.asked())?;
-    if !context.store.exists() {
+    if !context.is_far() && !context.store.exists() {
         return Ok(Reply::printed());
     }
     let me = whose(&context, &machine, client, input.session_id)?;
-    let text = text(&context, &me, true)?;
+    // A server tells what is new with its answers, and gives the whole brief when it is asked.
+    let text = text(&context, &me, !context.is_far())?;
     let event = input.hook_event_name.unwrap_or_else(|| "SessionStart".to_owned());
     let answer = json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
     let line = format!("{answer}\n");
