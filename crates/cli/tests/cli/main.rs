@@ -52,6 +52,7 @@ mod neo_files;
 mod neo_words;
 mod observers;
 mod old_stores;
+mod one_thread;
 mod patterns;
 mod people;
 mod project;
