@@ -84,7 +84,8 @@ const WORK = (name, root) => {
   return [
     { tool: 'look_up', args: { what: 'tasks', ready: true } },
     { tool: 'claim_task', args: {} },
-    shell('git checkout -q -b feat/T1-parse-dates && comity whoami'),
+    // A login shell has a path of its own.
+    shell(`git checkout -q -b feat/T1-parse-dates && "${comity}" whoami`),
     write('src/date/mod.rs'),
     write('src/free.rs'),
     write('docs/guide.md'),
