@@ -1,5 +1,6 @@
-// Real agent clients against a real comity, without a network: Claude Code and Codex list the tools, claim a task, lease a file,
-// are refused what another agent holds and see why, and hand their work in. Gemini CLI and OpenCode do the same over stdio.
+// Real agent clients against a real comity, without a network. Claude Code and Codex, over stdio and over HTTP, with nothing but the
+// files that `comity init` wrote: in one session they list the tools, claim a task, write files, are refused what another agent holds,
+// by the tools and by the guard, and see why, commit, and hand their work in. Gemini CLI and OpenCode do it over stdio without writing.
 //
 //   node agents.mjs COMITY DIRECTORY-WITH-node_modules [CLIENT,…]
 import assert from 'node:assert/strict';
@@ -20,7 +21,8 @@ const clean = (home, more = {}) => ({
 });
 
 class Project {
-  constructor() {
+  /** With `isDone` the work lies ready on the branch of the claim, for clients that write nothing. */
+  constructor(isDone = false) {
     this.dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'comity-clients-')));
     this.root = path.join(this.dir, 'tool');
     this.home = path.join(this.dir, 'home');
@@ -34,7 +36,8 @@ class Project {
     this.by('human:ann', 'init', '--clients', 'none');
     this.by('human:ann', 'task', 'create', 'Parse dates', '--file', 'src/date/**');
     this.by('w2', 'lease', 'acquire', 'docs');
-    // The scripted model cannot write files: the work lies ready on the branch of the claim.
+    this.git = git;
+    if (!isDone) return;
     git('checkout', '-q', '-b', 'feat/T1-parse-dates');
     fs.mkdirSync(path.join(this.root, 'src/date'), { recursive: true });
     fs.writeFileSync(path.join(this.root, 'src/date/mod.rs'), 'fn parse() {}\n');
@@ -43,8 +46,13 @@ class Project {
     git('checkout', '-q', 'main');
   }
 
+  /** Runs comity as somebody; `more` are further variables. */
   by(who, ...args) {
-    const env = clean(this.home, { COMITY_AGENT: who });
+    return this.with({ COMITY_AGENT: who }, ...args);
+  }
+
+  with(more, ...args) {
+    const env = clean(this.home, more);
     return JSON.parse(execFileSync(comity, [...args, '--json'], { cwd: this.root, env, stdio: 'pipe' }));
   }
 }
@@ -58,23 +66,36 @@ const STEPS = [
   { text: 'DONE' },
 ];
 
-/** Writes to what another agent has leased, with a tool and with a shell, and to a free file. */
-const WRITES = {
-  'claude-code': (root) => [
-    { tool: 'Write', args: { file_path: path.join(root, 'docs/guide.md'), content: 'mine' } },
-    { tool: 'Write', args: { file_path: path.join(root, 'src/free.rs'), content: 'fn free() {}' } },
-    { tool: 'Bash', args: { command: 'mkdir -p docs && echo mine > docs/other.md', description: 'write' } },
-    { text: 'DONE' },
-  ],
+/** A tool of each client that writes a file, and one that runs a command. */
+const HANDS = {
+  'claude-code': (root) => ({
+    write: (file) => ({ tool: 'Write', args: { file_path: path.join(root, file), content: 'mine' } }),
+    shell: (command) => ({ tool: 'Bash', args: { command, description: 'work' } }),
+  }),
   codex: (root) => {
-    const patch = (file) => `apply_patch <<'E'\n*** Begin Patch\n*** Add File: ${file}\n+mine\n*** End Patch\nE`;
-    return [
-      { tool: 'exec_command', args: { cmd: patch('docs/guide.md'), workdir: root } },
-      { tool: 'exec_command', args: { cmd: patch('src/free.rs'), workdir: root } },
-      { tool: 'exec_command', args: { cmd: 'mkdir -p docs && echo mine > docs/other.md', workdir: root } },
-      { text: 'DONE' },
-    ];
+    const shell = (cmd) => ({ tool: 'exec_command', args: { cmd, workdir: root } });
+    return { shell, write: (file) => shell(`apply_patch <<'E'\n*** Begin Patch\n*** Add File: ${file}\n+mine\n*** End Patch\nE`) };
   },
+};
+
+/** A whole piece of work: a file of the task, a free one, one that another agent holds with a tool and one with a shell. */
+const WORK = (name, root) => {
+  const { write, shell } = HANDS[name](root);
+  return [
+    { tool: 'look_up', args: { what: 'tasks', ready: true } },
+    { tool: 'claim_task', args: {} },
+    // A login shell has a path of its own.
+    shell(`git checkout -q -b feat/T1-parse-dates && "${comity}" whoami`),
+    write('src/date/mod.rs'),
+    write('src/free.rs'),
+    write('docs/guide.md'),
+    shell('mkdir -p docs && echo mine > docs/other.md'),
+    { tool: 'lease_files', args: { paths: ['src/extra.rs'], task: 'T1' } },
+    { tool: 'lease_files', args: { paths: ['docs/guide.md'] } },
+    shell("git add src && git commit -q -m 'Parse dates' && echo committed it"),
+    { tool: 'submit_work', args: { task: 'T1', outcome: 'completed', summary: 'dates are parsed' } },
+    { text: 'DONE' },
+  ];
 };
 
 /** Starts a process that says one line when it is ready. */
@@ -120,43 +141,9 @@ stream_max_retries = 0
 trust_level = "trusted"
 `;
 
+/** Clients with settings of their own. */
 const clients = {
-  async 'claude-code'(project, server, model) {
-    const config = path.join(project.dir, 'mcp.json');
-    const comityServer = server
-      ? { type: 'http', url: `${server.url}/mcp`, headers: { Authorization: `Bearer ${server.token}` } }
-      : { type: 'stdio', command: comity, args: ['mcp'], env: {} };
-    fs.writeFileSync(config, JSON.stringify({ mcpServers: { comity: comityServer } }));
-    const prime = [{ hooks: [{ type: 'command', command: `${comity} prime --hook --client claude-code` }] }];
-    const settings = path.join(project.dir, 'settings.json');
-    fs.writeFileSync(settings, JSON.stringify({ hooks: { SessionStart: prime } }));
-    const env = clean(project.home, {
-      CLAUDE_CONFIG_DIR: path.join(project.home, '.claude'), ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'none',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false',
-    });
-    const args = ['-p', 'work', '--output-format', 'stream-json', '--verbose', '--mcp-config', config, '--strict-mcp-config',
-      '--allowedTools', 'mcp__comity', '--settings', settings];
-    const lines = await run(claudeBinary(), args, { cwd: project.root, env });
-    return lines.find((line) => line.subtype === 'init').session_id;
-  },
-
-  async codex(project, server, model) {
-    const home = path.join(project.home, '.codex');
-    fs.mkdirSync(home);
-    const comityServer = server
-      ? `url = "${server.url}/mcp"\nhttp_headers = { "Authorization" = "Bearer ${server.token}" }`
-      : `command = "${comity}"\nargs = ["mcp", "--client", "codex"]`;
-    fs.writeFileSync(path.join(home, 'config.toml'), `${codexSettings(project, model)}
-[mcp_servers.comity]
-${comityServer}
-default_tools_approval_mode = "approve"
-`);
-    const args = ['exec', '--json', '--skip-git-repo-check', '--disable', 'apps', '--disable', 'plugins', 'work'];
-    const lines = await run(bin('codex'), args, { cwd: project.root, env: clean(project.home, { CODEX_HOME: home, MODEL_KEY: 'none' }) });
-    return lines.find((line) => line.type === 'thread.started').thread_id;
-  },
-
-  async gemini(project, server, model) {
+  async gemini(project, model) {
     const home = path.join(project.home, '.gemini');
     fs.mkdirSync(home);
     fs.writeFileSync(path.join(home, 'settings.json'), JSON.stringify({
@@ -168,7 +155,7 @@ default_tools_approval_mode = "approve"
     await run(bin('gemini'), ['-p', 'work', '-o', 'stream-json', '--skip-trust', '-m', 'gemini-2.5-pro'], { cwd: project.root, env });
   },
 
-  async opencode(project, server, model) {
+  async opencode(project, model) {
     const provider = { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${model}/v1`, apiKey: 'none' }, models: { scripted: {} } };
     fs.writeFileSync(path.join(project.root, 'opencode.json'), JSON.stringify({
       provider: { scripted: provider }, model: 'scripted/scripted', small_model: 'scripted/scripted', enabled_providers: ['scripted'],
@@ -179,24 +166,26 @@ default_tools_approval_mode = "approve"
   },
 };
 
-/** The same clients with nothing but the files of the project. */
+/** Clients with nothing but the files of the project; returns the session. */
 const guarded = {
-  async 'claude-code'(project, model, programs) {
-    const env = { ...clean(project.home), PATH: programs,
+  async 'claude-code'(project, model, programs, more = {}) {
+    const env = { ...clean(project.home, more), PATH: programs,
       CLAUDE_CONFIG_DIR: path.join(project.home, '.claude'), ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'none',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false' };
-    const args = ['-p', 'work', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Write,Bash'];
-    await run(claudeBinary(), args, { cwd: project.root, env });
+    const args = ['-p', 'work', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Write,Bash,mcp__comity'];
+    const lines = await run(claudeBinary(), args, { cwd: project.root, env });
+    return lines.find((line) => line.subtype === 'init').session_id;
   },
 
-  async codex(project, model, programs) {
+  async codex(project, model, programs, more = {}) {
     const home = path.join(project.home, '.codex');
     fs.mkdirSync(home);
     fs.writeFileSync(path.join(home, 'config.toml'), codexSettings(project, model));
     const args = ['exec', '--json', '--skip-git-repo-check', '--disable', 'apps', '--disable', 'plugins',
       '--dangerously-bypass-hook-trust', '-s', 'danger-full-access', 'work'];
-    const env = { ...clean(project.home), PATH: programs, CODEX_HOME: home, MODEL_KEY: 'none' };
-    await run(bin('codex'), args, { cwd: project.root, env });
+    const env = { ...clean(project.home, more), PATH: programs, CODEX_HOME: home, MODEL_KEY: 'none' };
+    const lines = await run(bin('codex'), args, { cwd: project.root, env });
+    return lines.find((line) => line.type === 'thread.started').thread_id;
   },
 };
 
@@ -206,68 +195,80 @@ function claudeBinary() {
   return fs.existsSync(native) ? native : bin('claude');
 }
 
-async function check(name, over, port) {
+/** A client without hooks: it claims, leases, is refused, and hands in what lies ready. */
+async function check(name, port) {
   const began = Date.now();
-  const project = new Project();
+  const project = new Project(true);
   const running = [];
   try {
     const [script, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
     fs.writeFileSync(script, JSON.stringify(STEPS));
     running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), script, log])).child);
-    let server = null;
-    if (over === 'http') {
-      const { token } = project.by('human:ann', 'token', 'create', '--agent', `${name}:web`);
-      const args = ['--as', 'human:ann', 'serve', '--listen', '127.0.0.1:0', '--json'];
-      const { child, line } = await start(comity, args, { cwd: project.root, env: clean(project.home) });
-      running.push(child);
-      server = { url: JSON.parse(line).url, token: token.secret };
-    }
-    const session = await clients[name](project, server, `http://127.0.0.1:${port}`);
+    await clients[name](project, `http://127.0.0.1:${port}`);
     const seen = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1);
     for (const tool of ['claim_task', 'remember']) assert.ok(seen.includes(tool), `the model was offered ${tool}`);
     assert.match(seen, /docs\/guide\.md overlaps docs held by w2/, 'the model was told why it was refused');
     const { task } = project.by('human:ann', 'task', 'show', 'T1');
-    // A client that tells no session is its process: whatever its number is.
-    const told = session && `${name}:${session.replace(/[^a-z0-9]/gi, '').slice(-8)}`;
-    const agent = server ? `${name}:web` : told ?? task.assignee;
-    assert.match(agent, new RegExp(`^${name}:[a-zA-Z0-9]+$`));
-    assert.deepEqual([task.status, task.assignee, task.branch], ['review', agent, 'feat/T1-parse-dates']);
-    if (name === 'claude-code' && !server) {
-      assert.ok(seen.includes(`You are ${agent} in tool`), 'the session began with what comity prime says');
-      const kept = fs.readdirSync(path.join(project.root, '.git/comity/sessions'));
-      assert.equal(kept.length, 1, 'the first session of the process is kept');
-    }
+    // A client that tells no session is its process, whatever its number is.
+    assert.match(task.assignee, new RegExp(`^${name}:[a-zA-Z0-9]+$`));
+    assert.deepEqual([task.status, task.branch], ['review', 'feat/T1-parse-dates']);
     const { events } = project.by('human:ann', 'event', 'list', '--type', 'file_locked');
-    assert.ok(events.some((event) => event.agent === agent && JSON.stringify(event).includes('src/extra.rs')), 'the lease was taken');
-    console.log(`${name} over ${over}: ${agent} claimed, leased, was refused, submitted (${Date.now() - began} ms)`);
+    assert.ok(events.some((event) => event.agent === task.assignee && JSON.stringify(event).includes('src/extra.rs')), 'the lease was taken');
+    console.log(`${name} over stdio: ${task.assignee} claimed, leased, was refused, submitted (${Date.now() - began} ms)`);
   } finally {
     for (const child of running) child.kill();
     fs.rmSync(project.dir, { recursive: true, force: true });
   }
 }
 
-/** The files that `comity init` writes for a client put its writes under the guard. */
-async function guard(name, port) {
+/** What `comity init` wrote for a client is enough for a whole piece of work under the guard, in one session. */
+async function work(name, over, port) {
   const began = Date.now();
   const project = new Project();
   const running = [];
   try {
     const [script, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
-    fs.writeFileSync(script, JSON.stringify(WRITES[name](project.root)));
+    fs.writeFileSync(script, JSON.stringify(WORK(name, project.root)));
     running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), script, log])).child);
     const programs = path.join(project.dir, 'bin');
     fs.mkdirSync(programs);
     fs.symlinkSync(comity, path.join(programs, 'comity'));
-    project.by('human:ann', 'init', '--clients', name === 'codex' ? 'codex' : 'claude', '--approve-tools');
-    await guarded[name](project, `http://127.0.0.1:${port}`, `${programs}:${process.env.PATH}`);
+    const init = ['init', '--clients', name === 'codex' ? 'codex' : 'claude', '--approve-tools'];
+    let token = {};
+    if (over === 'http') {
+      token = { COMITY_TOKEN: project.by('human:ann', 'token', 'create', '--agent', `${name}:web`).token.secret };
+      const args = ['--as', 'human:ann', 'serve', '--listen', '127.0.0.1:0', '--json'];
+      const { child, line } = await start(comity, args, { cwd: project.root, env: clean(project.home) });
+      running.push(child);
+      assert.equal(project.with(token, '--url', JSON.parse(line).url, ...init).agent, `${name}:web`);
+    } else {
+      project.by('human:ann', ...init);
+    }
+    project.git('add', '-A');
+    project.git('commit', '-q', '-m', 'Use comity');
+    const session = await guarded[name](project, `http://127.0.0.1:${port}`, `${programs}:${process.env.PATH}`, token);
+    const agent = over === 'http' ? `${name}:web` : `${name}:${session.replace(/[^a-z0-9]/gi, '').slice(-8)}`;
     const seen = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1);
-    assert.match(seen, /docs\/guide\.md is leased to w2/, 'the model was told why it may not write');
+    for (const tool of ['claim_task', 'remember']) assert.ok(seen.includes(tool), `the model was offered ${tool}`);
+    assert.ok(seen.includes(`You are ${agent} in tool`), 'the session began with what comity prime says');
+    assert.ok(seen.includes(`You are ${agent}: `), 'a command of the shell is the same agent');
+    assert.match(seen, /docs\/guide\.md is leased to w2/, 'the guard said why the file may not be written');
     assert.ok(!fs.existsSync(path.join(project.root, 'docs/guide.md')), 'what another has leased was not written');
-    assert.ok(fs.existsSync(path.join(project.root, 'src/free.rs')), 'a free file was written');
-    const { leases } = project.by('human:ann', 'lease', 'list');
-    assert.ok(leases.some((lease) => lease.path === 'src/free.rs' && lease.owner.startsWith(`${name}:`)), 'it was leased');
     assert.match(seen, /files that others have leased changed: docs\/other\.md \(w2\)/, 'the model was told what its shell wrote');
-    console.log(`${name} under the guard: a write was denied, a free file leased, a shell's write told (${Date.now() - began} ms)`);
+    assert.match(seen, /docs\/guide\.md overlaps docs held by w2/, 'the tool said why the file may not be leased');
+    assert.match(seen, /committed it/, 'git took the commit');
+    const { task } = project.by('human:ann', 'task', 'show', 'T1');
+    assert.deepEqual([task.status, task.assignee, task.branch], ['review', agent, 'feat/T1-parse-dates']);
+    const files = project.git('ls-tree', '-r', '--name-only', 'feat/T1-parse-dates').toString().split('\n');
+    for (const file of ['src/date/mod.rs', 'src/free.rs']) assert.ok(files.includes(file), `${file} is in the work`);
+    const { events } = project.by('human:ann', 'event', 'list', '--type', 'file_locked');
+    const leased = (file) => events.some((event) => event.agent === agent && JSON.stringify(event).includes(file));
+    for (const file of ['src/free.rs', 'src/extra.rs']) assert.ok(leased(file), `${file} was leased`);
+    if (name === 'claude-code' && over === 'stdio') {
+      const kept = fs.readdirSync(path.join(project.root, '.git/comity/sessions'));
+      assert.equal(kept.length, 1, 'the first session of the process is kept');
+    }
+    console.log(`${name} over ${over}: ${agent} claimed, wrote, was refused by guard and tools, committed, submitted (${Date.now() - began} ms)`);
   } finally {
     for (const child of running) child.kill();
     if (process.env.COMITY_KEEP) console.log(project.dir);
@@ -297,8 +298,7 @@ async function broken(name, how, port) {
   const running = [];
   try {
     const [steps, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
-    const [, write] = WRITES[name](project.root);
-    fs.writeFileSync(steps, JSON.stringify([write, { text: 'DONE' }]));
+    fs.writeFileSync(steps, JSON.stringify([HANDS[name](project.root).write('src/free.rs'), { text: 'DONE' }]));
     running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), steps, log])).child);
     const programs = path.join(project.dir, 'bin');
     fs.mkdirSync(programs);
@@ -323,11 +323,12 @@ async function broken(name, how, port) {
 }
 
 let port = 18940;
-const only = process.argv[4]?.split(',') ?? Object.keys(clients);
+const only = process.argv[4]?.split(',') ?? [...Object.keys(guarded), ...Object.keys(clients)];
 for (const name of only) {
-  const ways = ['claude-code', 'codex'].includes(name) ? ['stdio', 'http'] : ['stdio'];
-  for (const over of ways) await check(name, over, (port += 1));
-  if (!guarded[name]) continue;
-  await guard(name, (port += 1));
+  if (!guarded[name]) {
+    await check(name, (port += 1));
+    continue;
+  }
+  for (const over of ['stdio', 'http']) await work(name, over, (port += 1));
   for (const how of Object.keys(BROKEN)) await broken(name, how, (port += 1));
 }

@@ -7,7 +7,7 @@ use crate::output::{self, Reply};
 use comity_core::command::Command;
 use comity_core::refusal::{Code, Refusal};
 use comity_guard::git::Git;
-use comity_project::clients::{self, AgentClient, HookOutcome, Outcome};
+use comity_project::clients::{self, AgentClient, HookOutcome, Outcome, Through};
 use comity_project::store::{self, Access, Place};
 use comity_project::trust::{self, Trust};
 use comity_project::{Asked, Context, Machine, setup};
@@ -27,21 +27,29 @@ pub fn run(global: &Global, args: &InitArgs) -> Result<Reply, Refusal> {
     }
     let found = || clients::find(&context.root.dir, &machine.environment);
     let clients = clients.unwrap_or_else(found);
+    let through = through(global, args, &context)?;
     let approve =
         args.approve_tools || (!args.dry_run && asks(global, args, &clients) && approves());
-    let (context, made, mut notes) = match args.dry_run {
+    // A server has the store; here there are only clients of it.
+    let (context, made, mut notes) = match args.dry_run || through != Through::Stdio {
         true => (context, Vec::new(), Vec::new()),
         false => set_up(&machine, &asked, &context, args)?,
     };
-    let dir = &context.root.dir;
-    let files = clients::register(dir, &context.beside_store(), &clients, approve, args.dry_run)?;
+    let (dir, beside) = (&context.root.dir, context.beside_store());
+    let files = clients::register(dir, &beside, &clients, &through, approve, args.dry_run)?;
     let hooks = match args.no_hooks {
         true => HookOutcome::default(),
         false => hooks(&context, args.dry_run)?,
     };
-    notes.extend(advice(&clients, approve, &files, &hooks));
+    notes.extend(advice(&clients, &through, approve, &files, &hooks));
     let named: Vec<&str> = clients.iter().map(|client| client.name()).collect();
+    let (server, agent) = match &through {
+        Through::Stdio => (None, None),
+        Through::Http { url, agent } => (Some(url), Some(agent)),
+    };
     let answer = json!({
+        "server": server,
+        "agent": agent,
         "root": dir.display().to_string(),
         "store": context.store_url(),
         "repo": context.repo.as_str(),
@@ -53,8 +61,30 @@ pub fn run(global: &Global, args: &InitArgs) -> Result<Reply, Refusal> {
         "hooks": {"installed": hooks.installed, "removed": hooks.removed, "by_hand": hooks.by_hand},
         "dry_run": args.dry_run,
     });
-    let words = words(&context, &made, &files, &hooks, args.dry_run);
+    let words = words(&context, &through, &made, &files, &hooks, args.dry_run);
     Ok(Reply::text(answer, words).noted(notes).exit(status(&files)))
+}
+
+/// Tells how the clients reach comity: with `--url` they ask that server, as the agent of the token that they will have.
+fn through(global: &Global, args: &InitArgs, context: &Context) -> Result<Through, Refusal> {
+    let (Some(url), Some(server)) = (&global.url, context.server_in_place()) else {
+        return Ok(Through::Stdio);
+    };
+    if args.new_log || args.fold_case.is_some() || global.store.is_some() {
+        return Err(Refusal::input("the server has the store: set it up where the server runs")
+            .hint("with --url, leave out --store, --new-log and --fold-case"));
+    }
+    let agent = match &global.actor {
+        Some(_) => context.actor.clone(),
+        None => server.me()?,
+    };
+    if agent.is_person() || agent.is_script() {
+        return Err(Refusal::input(format!(
+            "{agent} is no agent: clients act as the agent of a token"
+        ))
+        .hint("name the token's agent with --as, or set COMITY_TOKEN"));
+    }
+    Through::http(url, &agent)
 }
 
 /// Writes the settings, and creates the store.
@@ -147,6 +177,7 @@ fn approves() -> bool {
 /// What is left for a person to do.
 fn advice(
     clients: &[AgentClient],
+    through: &Through,
     approve: bool,
     files: &Outcome,
     hooks: &HookOutcome,
@@ -154,6 +185,11 @@ fn advice(
     let mut notes = Vec::new();
     if !files.is_empty() {
         notes.push("note: commit these files, so that every work tree has them".to_owned());
+    }
+    if let Through::Http { agent, .. } = through {
+        notes.push(format!(
+            "note: start the clients with COMITY_TOKEN set to a token of {agent}; the files only name the variable"
+        ));
     }
     for line in &hooks.by_hand {
         notes.push(format!("note: git looks for hooks elsewhere (core.hooksPath); add to {line}"));
@@ -219,6 +255,7 @@ fn set_aside(context: &Context) -> Result<Option<String>, Refusal> {
 
 fn words(
     context: &Context,
+    through: &Through,
     made: &[String],
     files: &Outcome,
     hooks: &HookOutcome,
@@ -235,6 +272,10 @@ fn words(
         out.push_str(&format!("  created {one}\n"));
     }
     list(&mut out, files, hooks, dry_run);
+    if let Through::Http { url, agent } = through {
+        out.push_str(&format!("  server  {url}\n  agent   {agent}\n"));
+        return out;
+    }
     out.push_str(&format!("  store   {}\n", context.store_url()));
     out.push_str(&format!("  repo    {}\n", context.repo));
     out.push_str(&format!("  you are {}\n", context.actor));

@@ -165,7 +165,7 @@ codes! {
     /// This GitHub cannot do it.
     GithubUnsupported => "github-unsupported", 2, 400, "leave out what this server does not have";
     /// The time is up.
-    TimedOut => "timed-out", 6, 504, "wait again, for longer";
+    TimedOut => "timed-out", 6, 504, "call again to go on waiting, or do something else meanwhile";
     /// A bug or a damaged store.
     Internal => "internal", 1, 500, say("run ").quote(op("doctor")).say(" and report what it says");
 }

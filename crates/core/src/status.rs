@@ -22,7 +22,7 @@ word_enum! {
         Approved => "approved",
         /// Being integrated.
         Merging => "merging",
-        /// Finished.
+        /// Integrated, or accepted where there is nothing to integrate.
         Done => "done",
         /// Cannot go on until something is given.
         Blocked => "blocked",

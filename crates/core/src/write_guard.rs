@@ -37,7 +37,7 @@ pub enum WriteRuling {
     Allowed,
     /// Allowed once the agent has a lease on the file.
     AfterLease,
-    /// Nobody holds the file, and the agent has so many leases already that it gets no more by itself.
+    /// Nobody holds the file, and the agent got so many leases by itself already that it gets no more.
     AllowedUnleased,
     DeniedProtected,
     DeniedHeld,
@@ -53,8 +53,22 @@ pub struct WriteRules {
     pub undeclared: Undeclared,
 }
 
-/// Decides about one file. A tool call that names several files runs only when every one of them is allowed.
-pub fn may_write(file: WantedFile<'_>, rules: WriteRules, own_leases: usize) -> WriteRuling {
+/// What the purpose of a lease begins with that the writer of a file got by itself.
+const AUTOMATIC: &str = "written with ";
+
+/// Returns the purpose of a lease that the user of a tool gets by itself.
+pub fn automatic_purpose(tool: &str) -> String {
+    format!("{AUTOMATIC}{tool}")
+}
+
+/// Tells whether a lease with this purpose was got by itself, and not asked for.
+pub fn is_automatic(purpose: Option<&str>) -> bool {
+    purpose.is_some_and(|purpose| purpose.starts_with(AUTOMATIC))
+}
+
+/// Decides about one file. A tool call that names several files runs only when every one of them is allowed. `automatic` is
+/// how many leases the agent has that it got by itself.
+pub fn may_write(file: WantedFile<'_>, rules: WriteRules, automatic: usize) -> WriteRuling {
     if file.is_protected && !file.is_declared {
         return WriteRuling::DeniedProtected;
     }
@@ -70,7 +84,7 @@ pub fn may_write(file: WantedFile<'_>, rules: WriteRules, own_leases: usize) -> 
     match rules.free {
         FreeFiles::Off => WriteRuling::Allowed,
         FreeFiles::Required => WriteRuling::DeniedUnleased,
-        FreeFiles::Auto if own_leases >= AUTOMATIC_LEASES_MAX => WriteRuling::AllowedUnleased,
+        FreeFiles::Auto if automatic >= AUTOMATIC_LEASES_MAX => WriteRuling::AllowedUnleased,
         FreeFiles::Auto => WriteRuling::AfterLease,
     }
 }
@@ -109,6 +123,13 @@ mod tests {
             let rules = WriteRules { free: mode, ..WriteRules::default() };
             assert_eq!(may_write(file, rules, own), ruling, "{file:?} {mode:?}");
         }
+    }
+
+    #[test]
+    fn a_lease_that_was_asked_for_is_not_one_that_came_by_itself() {
+        assert!(is_automatic(Some(&automatic_purpose("Edit"))));
+        assert!(!is_automatic(Some("the parser")));
+        assert!(!is_automatic(None));
     }
 
     #[test]

@@ -42,12 +42,12 @@ pub(crate) struct AtHand {
 }
 
 /// A post that somebody was not given yet, or may see anyway.
-pub(crate) struct Found {
+pub(crate) struct PostForReader {
     pub(crate) post: Post,
     pub(crate) unread: Option<Unread>,
 }
 
-impl Found {
+impl PostForReader {
     fn is_repeated(&self) -> bool {
         self.unread == Some(Unread::Repeated)
     }
@@ -158,7 +158,7 @@ impl Reader<'_> {
         scope: &Scope,
         cursor: &Cursor,
         extent: Extent,
-    ) -> Result<Vec<Found>, Refusal> {
+    ) -> Result<Vec<PostForReader>, Refusal> {
         let most = if kind == PostKind::Interface { FEW } else { LOOK_MAX };
         let mut ids = self.tx.posts_at(&scope.repo, &scope.places(kind), most)?;
         ids.truncate(LOOK_MAX * 2);
@@ -176,7 +176,7 @@ impl Reader<'_> {
         cursor: &Cursor,
         (seq, id): (Seq, &PostId),
         extent: Extent,
-    ) -> Result<Option<Found>, Refusal> {
+    ) -> Result<Option<PostForReader>, Refusal> {
         let now = self.facts.moment.now;
         let unread = cursor.unread(seq, now);
         if extent == Extent::Unread && unread.is_none() {
@@ -190,7 +190,7 @@ impl Reader<'_> {
         if extent == Extent::Unread && !is_fresh {
             return Ok(None);
         }
-        Ok(Some(Found { post, unread: unread.filter(|_| is_fresh) }))
+        Ok(Some(PostForReader { post, unread: unread.filter(|_| is_fresh) }))
     }
 
     pub(crate) fn brief(

@@ -3,7 +3,7 @@
 //! Whoever answers offers it, and confirms it when the answer is out. The cursor of each agent is kept like a remembered
 //! answer: outside the log, on every store, and carried along when a store moves.
 
-use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
+use crate::brief::{AtHand, Extent, LOOK_MAX, PostForReader};
 use crate::caller::Caller;
 use crate::far::Whereabouts;
 use crate::read::Reader;
@@ -281,7 +281,7 @@ fn since(
     reader: &mut Reader<'_>,
     scope: &Scope,
     cursor: &Cursor,
-) -> Result<(Vec<Found>, Seq), Refusal> {
+) -> Result<(Vec<PostForReader>, Seq), Refusal> {
     let mut found = Vec::new();
     let mut looked = cursor.looked;
     for _ in 0..PAGES_MAX {
@@ -306,7 +306,7 @@ fn everywhere(
     reader: &mut Reader<'_>,
     scope: &Scope,
     cursor: &Cursor,
-) -> Result<Vec<Found>, Refusal> {
+) -> Result<Vec<PostForReader>, Refusal> {
     let mut found = Vec::new();
     for kind in [PostKind::Change, PostKind::Interface, PostKind::Message] {
         found.extend(reader.concerning(kind, scope, cursor, Extent::Unread)?);

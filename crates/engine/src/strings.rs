@@ -23,23 +23,23 @@ pub(crate) fn any(value: &impl Serialize, wanted: Wanted<'_>) -> bool {
 
 /// Ends a walk early.
 #[derive(Debug)]
-struct Found;
+struct WalkEnded;
 
-impl Display for Found {
+impl Display for WalkEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("found")
     }
 }
 
-impl std::error::Error for Found {}
+impl std::error::Error for WalkEnded {}
 
-impl ser::Error for Found {
-    fn custom<T: Display>(_: T) -> Found {
-        Found
+impl ser::Error for WalkEnded {
+    fn custom<T: Display>(_: T) -> WalkEnded {
+        WalkEnded
     }
 }
 
-type Walked = Result<(), Found>;
+type Walked = Result<(), WalkEnded>;
 
 #[derive(Clone, Copy)]
 struct Walk<'w> {
@@ -49,11 +49,11 @@ struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     fn meet(self, part: Part<'_>) -> Walked {
-        if (self.wanted)(self.key, part) { Err(Found) } else { Ok(()) }
+        if (self.wanted)(self.key, part) { Err(WalkEnded) } else { Ok(()) }
     }
 
     /// Steps into a field of the object that stands here.
-    fn field<'k>(self, key: &'k str) -> Result<Walk<'k>, Found>
+    fn field<'k>(self, key: &'k str) -> Result<Walk<'k>, WalkEnded>
     where
         'w: 'k,
     {
@@ -72,7 +72,7 @@ macro_rules! no_strings {
 
 impl<'w> Serializer for Walk<'w> {
     type Ok = ();
-    type Error = Found;
+    type Error = WalkEnded;
     type SerializeSeq = Walk<'w>;
     type SerializeTuple = Walk<'w>;
     type SerializeTupleStruct = Walk<'w>;
@@ -125,15 +125,15 @@ impl<'w> Serializer for Walk<'w> {
         value.serialize(self.field(variant)?)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Found> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, WalkEnded> {
         Ok(self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, Found> {
+    fn serialize_tuple(self, _: usize) -> Result<Self, WalkEnded> {
         Ok(self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Found> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, WalkEnded> {
         Ok(self)
     }
 
@@ -143,15 +143,15 @@ impl<'w> Serializer for Walk<'w> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Self, Found> {
+    ) -> Result<Self, WalkEnded> {
         self.field(variant)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Entries<'w>, Found> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Entries<'w>, WalkEnded> {
         Ok(Entries { of: self, key: String::new() })
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Found> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, WalkEnded> {
         Ok(self)
     }
 
@@ -161,7 +161,7 @@ impl<'w> Serializer for Walk<'w> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Self, Found> {
+    ) -> Result<Self, WalkEnded> {
         self.field(variant)
     }
 }
@@ -170,7 +170,7 @@ macro_rules! items {
     ($($trait:ident::$method:ident),*) => {
         $(impl ser::$trait for Walk<'_> {
             type Ok = ();
-            type Error = Found;
+            type Error = WalkEnded;
 
             fn $method<T: ?Sized + Serialize>(&mut self, item: &T) -> Walked {
                 item.serialize(*self)
@@ -194,7 +194,7 @@ macro_rules! fields {
     ($($trait:ident),*) => {
         $(impl ser::$trait for Walk<'_> {
             type Ok = ();
-            type Error = Found;
+            type Error = WalkEnded;
 
             fn serialize_field<T: ?Sized + Serialize>(
                 &mut self,
@@ -221,13 +221,13 @@ struct Entries<'w> {
 
 impl ser::SerializeMap for Entries<'_> {
     type Ok = ();
-    type Error = Found;
+    type Error = WalkEnded;
 
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Walked {
         self.key = match serde_json::to_value(key) {
             Ok(serde_json::Value::String(key)) => key,
             Ok(serde_json::Value::Number(key)) => key.to_string(),
-            _ => return Err(Found),
+            _ => return Err(WalkEnded),
         };
         Ok(())
     }

@@ -463,9 +463,11 @@ fn until_free(refusal: &Refusal) -> Option<Duration> {
     ends.min().map(|life| (life / 8).clamp(Duration::from_millis(100), Duration::from_secs(5)))
 }
 
+/// Says that the time is up, with what stood in the way and what can be done about that.
 pub(crate) fn in_vain(refusal: &Refusal, timeout: Millis) -> Refusal {
     let mut out =
-        Refusal::new(Code::TimedOut, format!("timed out after {timeout}: {}", refusal.message));
+        Refusal::new(Code::TimedOut, format!("timed out after {timeout}: {}", refusal.message))
+            .hint(refusal.next_step());
     out.details = refusal.details.clone();
     out
 }

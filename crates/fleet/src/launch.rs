@@ -3,8 +3,10 @@
 use crate::keeper::Job;
 use crate::place::{RunPlace, failed, write_private};
 use comity_api::AgentDefinition;
+use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::RunView;
+use comity_project::clients::{self, AgentClient, Through};
 use comity_project::fleet::{Driver, DriverKind};
 use comity_project::{Context, Environment};
 use comity_protocol::driver::{Acp, Claude, Codex, CommandLines, McpServer, Opening, Talk};
@@ -301,6 +303,19 @@ pub(crate) fn credentials(
     Err(Refusal::new(Code::NoCredentials, message).detail("driver", driver.name.as_str()))
 }
 
+/// Refuses Codex where the project's own settings give it comity's tools over a server: Codex cannot have them in two ways at
+/// once, and would not start.
+pub(crate) fn server_of_its_own(root: &Path, driver: &Driver) -> Result<(), Refusal> {
+    let is_far = || clients::through(root, AgentClient::Codex) != Through::Stdio;
+    if driver.kind != DriverKind::Codex || !is_far() {
+        return Ok(());
+    }
+    let message =
+        "the project's settings give Codex comity's tools over a server, and a run has its own";
+    let hint = say("a person registers Codex again without a server: ");
+    Err(Refusal::input(message).hint(hint.quote(op("init").arg("clients", "codex"))))
+}
+
 /// Finds the program of a driver, before anything is reserved for it.
 pub(crate) fn program_exists(environment: &Environment, dir: &Path, program: &str) -> bool {
     if program.contains('/') {
@@ -360,6 +375,20 @@ mod tests {
         assert!(credentials(&set, &driver(DriverKind::Codex), &[]).is_err());
         let own = Environment::new([("MODEL_KEY".into(), "k".into())]);
         assert!(credentials(&own, &driver(DriverKind::Codex), &["MODEL_KEY".to_owned()]).is_ok());
+    }
+
+    #[test]
+    fn codex_needs_a_project_that_does_not_give_it_a_server() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".codex")).unwrap();
+        let tries = |text: &str| {
+            std::fs::write(dir.path().join(".codex/config.toml"), text).unwrap();
+            server_of_its_own(dir.path(), &driver(DriverKind::Codex))
+        };
+        assert!(tries("[mcp_servers.comity]\ncommand = 'comity'\n").is_ok());
+        let refusal = tries("[mcp_servers.comity]\nurl = 'http://h:1/mcp'\n").unwrap_err();
+        assert_eq!(refusal.code, Code::InvalidInput);
+        assert!(server_of_its_own(dir.path(), &driver(DriverKind::Claude)).is_ok());
     }
 
     #[test]

@@ -270,6 +270,7 @@ pub(crate) fn can_start(
         )));
     }
     launch::credentials(environment, driver, &settings.env_pass)?;
+    launch::server_of_its_own(&context.root.dir, driver)?;
     // Claude Code and commands say what they cost; the price list counts for Codex alone.
     if driver.kind == DriverKind::Codex && !context.config.allows_unpriced()? {
         let model = model.unwrap_or("the default model");

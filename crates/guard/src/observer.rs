@@ -15,8 +15,12 @@ use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
 use comity_core::view::TaskView;
 use comity_engine::{Look, Observer, Seen};
+use comity_project::plain_file;
 use comity_protocol::neotx::named::Named;
 use std::path::{Path, PathBuf};
+
+/// The longest text of a file that is looked at to tell whether comity wrote it.
+const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Looks at the caller's work tree.
 pub struct GitObserver {
@@ -62,8 +66,9 @@ impl Observer for GitObserver {
         if look.wanted.keep {
             seen.remarks.extend(self.kept(look, tree));
         }
-        if look.wanted.claim && self.head_counts {
-            seen.remarks.extend(wip::before_claim(tree));
+        if look.wanted.claim && self.head_counts && !goes_on(look) {
+            seen.remarks
+                .extend(wip::before_claim(tree, |change| self.is_comitys_now(tree, change)));
         }
         if (Wanted { keep: false, ..look.wanted.clone() }).is_nothing() {
             return Ok(seen);
@@ -185,7 +190,19 @@ impl Blind {
     }
 }
 
+/// Tells whether the caller holds the task already: then nobody else's work lies in the tree.
+fn goes_on(look: &Look<'_>) -> bool {
+    let claim = look.task.and_then(|task| task.claim.as_ref());
+    claim.is_some_and(|claim| claim.agent == look.request.actor)
+}
+
 impl GitObserver {
+    /// Tells whether comity wrote a file by itself that is not committed.
+    fn is_comitys_now(&self, tree: &Path, change: &FileChange) -> bool {
+        let text = || plain_file::read_text(&tree.join(&change.path), TEXT_BYTES_MAX).ok();
+        (self.is_comitys)(change, &text)
+    }
+
     /// Keeps what is not committed of a task whose claim is about to end. Nothing that goes wrong here keeps it from ending.
     fn kept(&self, look: &Look<'_>, tree: &Path) -> Option<String> {
         let task = look.task?;

@@ -4,7 +4,7 @@ use crate::git::{self, Git, NewFiles, WorkTree};
 use comity_api::{SnapshotView, SnapshotsAnswer, TakeSnapshot, TaskFilter, op};
 use comity_core::chain::Hash;
 use comity_core::ids::Fence;
-use comity_core::observed::Observed;
+use comity_core::observed::{FileChange, Observed};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
@@ -84,9 +84,16 @@ fn mark(tree: &Path) -> Option<PathBuf> {
 }
 
 /// Keeps what somebody left behind in a work tree before somebody claims a task there. A file tells whether there can be
-/// anything, so that most claims ask no git.
-pub(crate) fn before_claim(tree: &Path) -> Option<String> {
+/// anything, so that most claims ask no git. What comity itself wrote is nobody's work.
+pub(crate) fn before_claim(
+    tree: &Path,
+    is_comitys: impl Fn(&FileChange) -> bool,
+) -> Option<String> {
     mark(tree).filter(|mark| mark.exists())?;
+    let changes = WorkTree::of(tree).and_then(|files| files.changes(NewFiles::Count));
+    if changes.is_some_and(|changes| changes.iter().all(is_comitys)) {
+        return None;
+    }
     kept_of("an earlier task", tree)
 }
 

@@ -3,6 +3,7 @@
 use comity_api::{Door, EventView, Kind, Method, Row, SessionAnswer, routes};
 use comity_core::brief::NewsItem;
 use comity_core::hint::Hint;
+use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Answered, Caller, Far, Stop};
 use rustls::pki_types::ServerName;
@@ -70,6 +71,19 @@ impl Server {
                 .hint("use http://HOST:PORT, https://HOST or unix:PATH"));
         };
         Ok(Server { place, url: trimmed.to_owned(), token, repo, at, news: Mutex::default() })
+    }
+
+    /// Asks the server whom it takes the caller for: the agent of the token.
+    pub fn me(&self) -> Result<AgentId, Refusal> {
+        if self.token.is_none() {
+            return Err(Refusal::input("COMITY_TOKEN is not set, so no agent is known").hint(
+                "a person makes a token for the agent where the server runs; set COMITY_TOKEN to it, here and where the \
+                 clients run",
+            ));
+        }
+        let status = self.ask("GET /api/v1/status", "", "")?.value()?;
+        let me = status.get("me").and_then(Value::as_str).unwrap_or_default();
+        AgentId::parse(me)
     }
 
     fn unreachable(&self, error: &dyn std::fmt::Display) -> Refusal {

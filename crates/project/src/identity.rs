@@ -48,6 +48,11 @@ const MARKERS: &[Marker] = &[
     Marker { client: "augment", present: &["AUGMENT_AGENT"], session: &[] },
 ];
 
+/// Returns every variable that shows an agent client.
+pub(crate) fn marker_variables() -> impl Iterator<Item = &'static str> {
+    MARKERS.iter().flat_map(|marker| marker.present.iter().copied())
+}
+
 /// The client whose first session id is kept: `/clear` begins a new session in the same process, which is the same agent.
 const CLAUDE: &str = "claude-code";
 /// This variable names Claude's process in the commands that it runs.

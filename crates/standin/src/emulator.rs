@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Who and what is there at the beginning. Every login has the token `gho_LOGIN`.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    /// Logins.
+    /// Everybody who has an account, by login.
     pub users: Vec<String>,
     /// Repositories as `owner/name`; each has one commit.
     pub repositories: Vec<String>,

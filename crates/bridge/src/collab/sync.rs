@@ -39,7 +39,7 @@ pub struct Syncer {
     said: BTreeMap<Kind, BTreeSet<String>>,
 }
 
-pub(super) struct Found {
+pub(super) struct ReadFile {
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
 }
@@ -79,7 +79,7 @@ impl Syncer {
     }
 
     fn exchange(&mut self, log: bool) -> Result<(), Refusal> {
-        let mut found: BTreeMap<Kind, Option<Found>> = BTreeMap::new();
+        let mut found: BTreeMap<Kind, Option<ReadFile>> = BTreeMap::new();
         self.is_ours_to_read()?;
         self.recover()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
@@ -150,7 +150,7 @@ impl Syncer {
     }
 
     /// Reads a state file. None when it is there and cannot be read: then it is left alone, and said.
-    pub(super) fn look(&mut self, kind: Kind) -> Result<Option<Option<Found>>, Refusal> {
+    pub(super) fn look(&mut self, kind: Kind) -> Result<Option<Option<ReadFile>>, Refusal> {
         let path = self.tree.state(kind);
         let mut problems = Vec::new();
         for round in 0..ROUNDS_MAX {
@@ -175,7 +175,7 @@ impl Syncer {
         &self,
         kind: Kind,
         path: &Path,
-    ) -> Result<Option<Result<Found, Vec<String>>>, Refusal> {
+    ) -> Result<Option<Result<ReadFile, Vec<String>>>, Refusal> {
         let bytes = match self.tree.read(path) {
             Ok(None) => return Ok(None),
             Ok(Some(bytes)) => bytes,
@@ -185,7 +185,7 @@ impl Syncer {
             }
             Err(refusal) => return Err(refusal),
         };
-        let found = read_bytes(kind, &bytes).map(|value| Found { value, bytes });
+        let found = read_bytes(kind, &bytes).map(|value| ReadFile { value, bytes });
         Ok(Some(found.map_err(|problems| problems.iter().map(ToString::to_string).collect())))
     }
 
@@ -205,7 +205,7 @@ impl Syncer {
         }
     }
 
-    fn take_file(&mut self, kind: Kind, file: &mut Found) -> Result<bool, Refusal> {
+    fn take_file(&mut self, kind: Kind, file: &mut ReadFile) -> Result<bool, Refusal> {
         let tag = etag(&file.bytes);
         // Nobody wrote it since; but what was refused may be allowed by now.
         if self.history.is_newest(kind, &tag) && self.history.progress.waiting.contains(kind.list())
@@ -244,7 +244,7 @@ impl Syncer {
     }
 
     /// Takes over what a file has that was not exported.
-    fn take_edits(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
+    fn take_edits(&mut self, kind: Kind, file: &ReadFile) -> Result<bool, Refusal> {
         let tag = etag(&file.bytes);
         if self.history.knows(kind, &tag) {
             return Ok(true);
@@ -261,7 +261,7 @@ impl Syncer {
     pub(super) fn take_over(
         &mut self,
         kind: Kind,
-        file: &Found,
+        file: &ReadFile,
         base: Option<Value>,
     ) -> Result<bool, Refusal> {
         let state = self.service.collab_state(&self.caller)?;
@@ -360,7 +360,7 @@ impl Syncer {
     /// Writes the state files that differ from the store.
     fn write_states(
         &mut self,
-        mut found: BTreeMap<Kind, Option<Found>>,
+        mut found: BTreeMap<Kind, Option<ReadFile>>,
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
         let mut state = self.service.collab_state(&self.caller)?;
@@ -392,7 +392,7 @@ impl Syncer {
                         if !fine || round == WRITES_MAX {
                             break;
                         }
-                        let ours = Found { bytes: text.into_bytes(), value: theirs.value };
+                        let ours = ReadFile { bytes: text.into_bytes(), value: theirs.value };
                         file = Some(ours);
                         state = self.service.collab_state(&self.caller)?;
                     }
@@ -416,8 +416,8 @@ impl Syncer {
         &mut self,
         kind: Kind,
         next: Next<'_>,
-        file: Option<&Found>,
-    ) -> Result<Option<Found>, Refusal> {
+        file: Option<&ReadFile>,
+    ) -> Result<Option<ReadFile>, Refusal> {
         let path = self.tree.state(kind);
         let tag = file.map(|file| etag(&file.bytes));
         let Next { text, value, ours } = next;

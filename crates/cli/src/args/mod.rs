@@ -149,7 +149,9 @@ const fn help<O: Operation>() -> &'static str {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Set up the project and create its store
-    #[command(after_help = "Example:\n  comity init")]
+    #[command(
+        after_help = "Example:\n  comity init\n  comity --url http://127.0.0.1:4180 init --clients claude    # the clients of a server"
+    )]
     Init(InitArgs),
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,

@@ -4,7 +4,7 @@ use super::trial::{self, Tried};
 use super::{Check, State};
 use crate::env;
 use comity_guard::git::Git;
-use comity_project::clients::{self, AgentClient, Registered};
+use comity_project::clients::{self, AgentClient, Registered, Through};
 use comity_project::{Context, Machine};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,11 @@ pub(super) fn checks(context: &Context, machine: &Machine) -> Vec<Check> {
             checks.push(Check::ok("clients", "not tried, because there is no store yet"));
         }
         Some(program) => {
-            let trial = |one| tried(context, &program, one);
+            let has_token = machine.environment.own("COMITY_TOKEN").is_some();
+            let trial = |one: &Registered| match &one.through {
+                Through::Http { url, .. } if !has_token => untried(one, url),
+                _ => tried(context, &program, one),
+            };
             checks.extend(all.iter().map(trial));
         }
         None => checks.push(Check::warn(
@@ -58,19 +62,34 @@ fn on_path(path: &str) -> Option<PathBuf> {
 fn outdated(one: &Registered) -> Option<Check> {
     let name = one.client.name();
     let said = format!("{name}: {} not as comity writes them", listed(&one.outdated));
-    let hint = format!("run `comity init --clients {name}`");
+    let url = match &one.through {
+        Through::Stdio => String::new(),
+        Through::Http { url, .. } => format!("--url {url} "),
+    };
+    let hint = format!("run `comity {url}init --clients {name}`");
     (!one.outdated.is_empty()).then(|| Check::warn("clients", said, &hint))
+}
+
+/// A client of a server has its token in the environment; nothing can be tried without.
+fn untried(one: &Registered, url: &str) -> Check {
+    let said =
+        format!("{}: asks the server at {url}; not tried without a token", one.client.name());
+    Check::warn("clients", said, "set COMITY_TOKEN as the client has it, and run this again")
 }
 
 /// Starts the server that a client would start, and lists its tools; feeds the client's hooks a sample each.
 fn tried(context: &Context, program: &Path, one: &Registered) -> Check {
     let name = one.client.name();
     let root = &context.root.dir;
-    let tools = match tools(&trial::server(program, one.client.identity(), root)) {
+    let url = match &one.through {
+        Through::Stdio => None,
+        Through::Http { url, .. } => Some(url.as_str()),
+    };
+    let tools = match tools(&trial::server(program, one.client.identity(), url, root)) {
         Ok(tools) => tools,
         Err(reason) => return broken(name, &format!("the server of {} {reason}", one.file)),
     };
-    if let Err(reason) = hooks(program, one.client, root) {
+    if let Err(reason) = hooks(program, one, root) {
         return broken(name, &reason);
     }
     let hooks = if one.client.has_hooks() { "; its hooks answer" } else { "; it has no hooks" };
@@ -94,7 +113,8 @@ fn tools(tried: &Result<Tried, String>) -> Result<usize, String> {
 }
 
 /// Feeds each hook what its client would. Nothing is written: the sample is about a file outside the project.
-fn hooks(program: &Path, client: AgentClient, root: &Path) -> Result<(), String> {
+fn hooks(program: &Path, one: &Registered, root: &Path) -> Result<(), String> {
+    let client = one.client;
     if !client.has_hooks() {
         return Ok(());
     }
@@ -106,7 +126,8 @@ fn hooks(program: &Path, client: AgentClient, root: &Path) -> Result<(), String>
         .to_string()
     };
     let fed = |what: &str, args: &[&str], input: &str, wanted: i32| {
-        let tried = trial::hook(program, args, root, input)
+        let args = [args, &one.through.words()].concat();
+        let tried = trial::hook(program, &args, root, input)
             .map_err(|error| format!("{what} cannot be started: {error}"))?;
         match tried.status {
             Some(status) if status == wanted => Ok(tried),

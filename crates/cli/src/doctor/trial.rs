@@ -38,8 +38,13 @@ impl Tried {
     }
 }
 
-/// Starts a server and asks for its tools.
-pub(super) fn server(program: &Path, client: &str, dir: &Path) -> Result<Tried, String> {
+/// Starts a server and asks for its tools. With an address, what is started carries the question to the server there.
+pub(super) fn server(
+    program: &Path,
+    client: &str,
+    url: Option<&str>,
+    dir: &Path,
+) -> Result<Tried, String> {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "comity-doctor", "version": env!("CARGO_PKG_VERSION")}});
     let asked = [
@@ -48,7 +53,9 @@ pub(super) fn server(program: &Path, client: &str, dir: &Path) -> Result<Tried, 
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
     ];
     let input: String = asked.iter().map(|one| format!("{one}\n")).collect();
-    run(program, &["mcp", "--client", client], dir, &input, |printed| {
+    let mut args = vec!["mcp", "--client", client];
+    args.extend(url.into_iter().flat_map(|url| ["--url", url]));
+    run(program, &args, dir, &input, |printed| {
         let answers = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         answers.into_iter().any(|answer| answer["id"] == 2)
     })

@@ -1,5 +1,7 @@
 //! `comity rpc`, `comity collab …`, and a tree imported, exported and kept in step.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use super::import::bridge;
 use crate::args::{CollabCommand, CollabFields, Global, SyncCommand, TaskOutput};
 use crate::env;

@@ -13,9 +13,8 @@ use comity_guard::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 use comity_project::Context;
 use comity_project::identity::Said;
 use serde_json::json;
-use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The exit status that stops a tool, in both clients.
@@ -32,15 +31,12 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
         HookedClient::Claude => HookClient::Claude,
         HookedClient::Codex => HookClient::Codex,
     };
-    let watch = Deadline::start();
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text);
-    let event = match read.map_err(|error| error.to_string()).and_then(|_| HookEvent::read(&text)) {
+    let heard = Heard::listen();
+    let event = match heard.all().and_then(|text| HookEvent::read(&text)) {
         Ok(event) => event,
-        Err(_) if is_of_another_moment(&text) => return Reply::printed(),
-        Err(reason) => return denied(&reason),
+        Err(reason) if may_be_before(&heard.so_far()) => return denied(&reason),
+        Err(_) => return Reply::printed(),
     };
-    watch.is_at(event.moment);
     match answer(global, client, &event) {
         Ok(answer) => reply(answer, &event),
         Err(refusal) if event.moment == Moment::Before => {
@@ -50,32 +46,64 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
     }
 }
 
-/// Tells whether an input that cannot be read is surely not about a tool that is still to run: only there a no is of use.
-fn is_of_another_moment(text: &str) -> bool {
-    const OTHERS: [&str; 4] = ["PostToolUse", "Stop", "SessionStart", "SessionEnd"];
-    !text.contains("PreToolUse") && OTHERS.iter().any(|name| text.contains(name))
+/// Tells whether a tool may wait for the answer to what was heard: only there a no is of use.
+fn may_be_before(text: &str) -> bool {
+    Moment::of_fragment(text).is_none_or(|moment| moment == Moment::Before)
 }
 
-/// Ends the process when no answer was found in time: with a no, unless it is known that no tool waits for the answer.
-struct Deadline(Arc<AtomicBool>);
+/// What the client said so far, of which a part is enough to tell what silence means.
+#[derive(Clone)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
 
-impl Deadline {
-    fn start() -> Deadline {
-        let denies = Arc::new(AtomicBool::new(true));
-        let shared = Arc::clone(&denies);
+impl Heard {
+    /// Begins to listen, and ends the process when no answer was found in time: with a no, unless it was heard that no tool
+    /// waits for the answer. What is already being answered then goes on.
+    fn listen() -> Heard {
+        let heard = Heard(Arc::default());
+        let shared = heard.clone();
         std::thread::spawn(move || {
             std::thread::sleep(DEADLINE);
-            if !shared.load(Ordering::SeqCst) {
-                return;
+            let text = shared.so_far();
+            let event = HookEvent::read(&text);
+            let denies = match &event {
+                Ok(event) => event.moment == Moment::Before,
+                Err(_) => may_be_before(&text),
+            };
+            if denies {
+                output::remark("comity: the guard found no answer within 3 seconds; try again");
+                std::process::exit(DENY.into());
             }
-            output::remark("comity: the guard found no answer within 3 seconds; try again");
-            std::process::exit(DENY.into());
+            if event.is_err() {
+                std::process::exit(0);
+            }
         });
-        Deadline(denies)
+        heard
     }
 
-    fn is_at(&self, moment: Moment) {
-        self.0.store(moment == Moment::Before, Ordering::SeqCst);
+    /// Listens to the end.
+    fn all(&self) -> Result<String, String> {
+        let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX);
+        std::io::copy(&mut input, &mut self.clone()).map_err(|error| error.to_string())?;
+        String::from_utf8(self.bytes().clone()).map_err(|error| error.to_string())
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Heard {
+    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+        self.bytes().extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -57,9 +57,9 @@ use std::cell::OnceCell;
 use std::process::ExitCode;
 
 /// The project of a command, found when the command first asks for it.
-struct Found<'g>(&'g Global, OnceCell<Context>);
+struct ProjectOnce<'g>(&'g Global, OnceCell<Context>);
 
-impl Found<'_> {
+impl ProjectOnce<'_> {
     fn context(&self) -> Result<&Context, Refusal> {
         if let Some(context) = self.1.get() {
             return Ok(context);
@@ -72,7 +72,7 @@ impl Found<'_> {
 /// Runs a command, prints its answer with what is new for the caller, and notes that it is out.
 pub fn run(cli: Cli) -> ExitCode {
     let (global, json) = (cli.global.clone(), cli.global.json);
-    let found = Found(&global, OnceCell::new());
+    let found = ProjectOnce(&global, OnceCell::new());
     let answered = answer(cli, &found).and_then(|reply| dated(reply, &found));
     let context = found.1.get();
     let exit = match answered {
@@ -90,7 +90,7 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 /// Says which moment it is about, if it is one of the past.
-fn dated(reply: Reply, found: &Found<'_>) -> Result<Reply, Refusal> {
+fn dated(reply: Reply, found: &ProjectOnce<'_>) -> Result<Reply, Refusal> {
     match found.0.at {
         Some(_) => Ok(reply.at(found.context()?.service(Access::Read)?.moment())),
         None => Ok(reply),
@@ -98,7 +98,7 @@ fn dated(reply: Reply, found: &Found<'_>) -> Result<Reply, Refusal> {
 }
 
 #[deny(clippy::wildcard_enum_match_arm)]
-fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
+fn answer(cli: Cli, found: &ProjectOnce<'_>) -> Result<Reply, Refusal> {
     let global = &cli.global;
     // Some find the project by themselves, or need none.
     let context = || found.context();

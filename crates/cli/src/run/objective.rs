@@ -1,5 +1,7 @@
 //! `comity objective …`
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use super::fleet::LOOK;
 use crate::args::ObjectiveCommand;
 use crate::human;

@@ -1,5 +1,7 @@
 //! `comity mcp`, `comity serve`, `comity up`, `comity link` and `comity token …`
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use crate::args::{Global, InitArgs, ServeArgs, TokenCommand};
 use crate::env;
 use crate::human::Screen;

@@ -241,3 +241,76 @@ fn a_refusal_is_noted_once_a_minute_and_the_end_of_a_turn_notes_what_was_written
     let call = sandbox.comity().args(&["guard", "hook", "--client", "codex"]).stdin(broken).done();
     assert_eq!(call.exit, 0, "a client may repeat a turn for ever");
 }
+
+#[test]
+fn only_leases_that_came_by_themselves_count_towards_their_bound() {
+    let sandbox = project();
+    let of_agent = |args: &[&str]| sandbox.comity().by("claude-code:s1111111").args(args).json();
+    let names: Vec<String> = (0..200).map(|n| format!("own/{n}.rs")).collect();
+    let acquire: Vec<&str> =
+        ["lease", "acquire"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    of_agent(&acquire);
+    let done = edit(&sandbox, "s-1111111", "src/a.rs");
+    assert_eq!((done.exit, done.stdout.as_str()), (0, ""), "{}", done.stderr);
+    let leases = sandbox.json(&["lease", "check", "src/a.rs"]);
+    let holder = &leases["paths"][0]["conflicts"][0]["held"]["owner"];
+    assert_eq!(holder, "claude-code:s1111111", "{leases}");
+}
+
+#[test]
+fn a_clone_that_names_the_root_is_guarded_as_its_work_tree() {
+    let sandbox = project();
+    sandbox.write("src/a.rs", "one\n");
+    sandbox.commit(&sandbox.root, "A file");
+    let clone = sandbox.outside().join("clone");
+    let (from, to) = (sandbox.root.display().to_string(), clone.display().to_string());
+    sandbox.git(&sandbox.root, &["clone", "--quiet", &from, &to]);
+    sandbox.git(&clone, &["config", "comity.root", &from]);
+    sandbox.comity().by("bob").args(&["lease", "acquire", "src/a.rs"]).json();
+    let hook = |event: &str, tool: &str, input: &Value| {
+        let text = json!({"session_id": "s-1111111", "cwd": clone, "hook_event_name": event,
+            "tool_name": tool, "tool_input": input});
+        let call = sandbox.comity().at(&clone).args(&["guard", "hook", "--client", "claude"]);
+        call.stdin(&text.to_string()).done()
+    };
+    for file in ["src/a.rs".to_owned(), clone.join("src/a.rs").display().to_string()] {
+        let denied = hook("PreToolUse", "Edit", &json!({"file_path": file}));
+        assert_eq!(denied.exit, 2, "{file}");
+        assert!(denied.stderr.contains("src/a.rs is leased to bob"), "{}", denied.stderr);
+    }
+    let free = clone.join("src/b.rs").display().to_string();
+    assert_eq!(hook("PreToolUse", "Write", &json!({"file_path": free})).exit, 0);
+    let leases = sandbox.json(&["lease", "list"]);
+    let paths: Vec<&Value> =
+        leases["leases"].as_array().unwrap().iter().map(|lease| &lease["path"]).collect();
+    assert!(paths.contains(&&json!("src/b.rs")), "{leases}");
+    let shell = json!({"command": "make"});
+    assert_eq!(hook("PreToolUse", "Bash", &shell).exit, 0);
+    std::fs::write(clone.join("src/a.rs"), "two\n").unwrap();
+    let told = hook("PostToolUse", "Bash", &shell);
+    assert!(told.stdout.contains("src/a.rs (bob)"), "{}", told.stdout);
+}
+
+#[test]
+fn input_that_never_ends_means_no_before_a_tool_and_nothing_at_other_moments() {
+    let sandbox = project();
+    let mut running: Vec<(&str, i32, std::process::Child)> = Vec::new();
+    for (said, exit) in [
+        ("{\"hook_event_name\": \"Stop\", ", 0),
+        ("{\"hook_event_name\": \"PostToolUse\", \"tool_name\": \"Ba", 0),
+        ("{\"hook_event_name\": \"PreToolUse\", \"cwd\": \"/Stop", 2),
+        ("{\"session_id\": \"", 2),
+    ] {
+        let call = sandbox.comity().args(&["guard", "hook", "--client", "codex"]);
+        let mut child = call.piped().spawn();
+        let stdin = child.stdin.as_mut().unwrap();
+        std::io::Write::write_all(stdin, said.as_bytes()).unwrap();
+        running.push((said, exit, child));
+    }
+    for (said, exit, mut child) in running {
+        // Its input stays open until it has ended by itself.
+        let stdin = child.stdin.take();
+        assert_eq!(child.wait().unwrap().code(), Some(exit), "{said}");
+        drop(stdin);
+    }
+}

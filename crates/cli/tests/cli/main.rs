@@ -55,6 +55,7 @@ mod neo_fleet;
 mod neo_words;
 mod observers;
 mod old_stores;
+mod one_thread;
 mod patterns;
 mod people;
 mod project;

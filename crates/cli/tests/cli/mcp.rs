@@ -245,6 +245,73 @@ fn what_happened_is_recorded_by_kind() {
 }
 
 #[test]
+fn what_agents_leave_for_each_other_is_written_and_read_with_the_tools() {
+    let sandbox = project();
+    let mut one = Client::codex(&sandbox, "019a-aaaaaaaa");
+    let mut two = Client::codex(&sandbox, "019a-bbbbbbbb");
+    two.ok("record", &json!({"kind": "heartbeat"}));
+    let pad = one.ok("remember", &json!({"type": "pad", "text": "The old parser stays"}));
+    assert!(pad["pad"]["text"].as_str().unwrap().contains("The old parser stays"), "{pad}");
+    let read = two.ok("look_up", &json!({"what": "pad"}));
+    assert!(read["pad"]["text"].as_str().unwrap().contains("The old parser stays"), "{read}");
+    sandbox.write("api.ts", "export type Day = string;\n");
+    sandbox.comity().by("bob").args(&["interface", "publish", "day", "api.ts"]).json();
+    let all = two.ok("look_up", &json!({"what": "interface"}));
+    assert_eq!(all["interfaces"][0]["name"], "day", "{all}");
+    let day = two.ok("look_up", &json!({"what": "interface", "id": "day"}));
+    assert_eq!(
+        (&day["interface"]["name"], &day["interface"]["version"]),
+        (&json!("day"), &json!(1))
+    );
+    let told = json!({"kind": "message", "to": "codex:bbbbbbbb", "text": "Mind the clock"});
+    one.ok("record", &told);
+    let heard = two.ok("record", &json!({"kind": "heartbeat"}));
+    assert!(heard["news"].to_string().contains("Mind the clock"), "{heard}");
+    let change =
+        json!({"kind": "change", "text": "parse returns a Result", "paths": ["src/date/mod.rs"]});
+    one.ok("record", &change);
+    let claim = two.ok("claim_task", &json!({"id": "T1"}));
+    assert!(claim["brief"].to_string().contains("parse returns a Result"), "{claim}");
+    let brief = two.ok("look_up", &json!({"what": "brief", "id": "T1"}));
+    assert!(brief["brief"].to_string().contains("parse returns a Result"), "{brief}");
+    let lib = json!({"kind": "change", "text": "lib is going away", "paths": ["lib/a.rs"]});
+    one.ok("record", &lib);
+    let leased = two.ok("lease_files", &json!({"paths": ["lib/a.rs"]}));
+    assert!(leased["brief"].to_string().contains("lib is going away"), "{leased}");
+}
+
+#[test]
+fn a_refusal_names_the_call_that_helps() {
+    let sandbox = project();
+    let mut one = Client::codex(&sandbox, "019a-aaaaaaaa");
+    let mut two = Client::codex(&sandbox, "019a-bbbbbbbb");
+    let submit = json!({"task": "T1", "outcome": "completed", "summary": "done"});
+    let hint = |error: Value| error["hint"].as_str().unwrap().to_owned();
+    let first = one.ok("claim_task", &json!({"id": "T1", "start": false}));
+    let refused = one.refused("submit_work", &submit);
+    assert_eq!(refused["code"], "invalid-transition", "{refused}");
+    let start = r#"`record {"kind":"start","task":"T1"}`"#;
+    assert!(hint(refused.clone()).contains(start), "{refused}");
+    one.ok("release", &json!({"task": "T1", "reason": "later"}));
+    let refused = one.refused("submit_work", &submit);
+    assert!(hint(refused.clone()).contains(r#"`claim_task {"id":"T1"}`"#), "{refused}");
+    one.ok("claim_task", &json!({"id": "T1"}));
+    let old = json!({"task": "T1", "kind": "progress", "text": "x", "fence": first["fence"]});
+    let stale =
+        one.refused("release", &json!({"task": "T1", "reason": "x", "fence": old["fence"]}));
+    assert_eq!(stale["code"], "stale-fence");
+    assert!(hint(stale.clone()).contains(r#"`claim_task {"id":"T1"}`"#), "{stale}");
+    let late = two.refused("lease_files", &json!({"paths": ["src/date/a.rs"], "wait_seconds": 1}));
+    assert_eq!(late["code"], "timed-out", "{late}");
+    let again = r#"`lease_files {"paths":["src/date/a.rs"],"wait_seconds":50}`"#;
+    assert!(hint(late.clone()).contains(again), "{late}");
+    let gate = json!({"kind": "gate", "task": "T1", "gate": "tets", "passed": true});
+    let gate = one.refused("record", &gate);
+    assert_eq!(gate["code"], "unknown-name");
+    assert!(hint(gate.clone()).contains(r#"`ask {"question":"QUESTION"}`"#), "{gate}");
+}
+
+#[test]
 fn the_next_answer_has_the_news() {
     let sandbox = project();
     let mut client = Client::codex(&sandbox, "t1");

@@ -299,6 +299,81 @@ fn mcp_and_the_guard_go_to_the_server_that_the_environment_names() {
 }
 
 #[test]
+fn a_client_that_init_registers_over_a_server_is_one_agent_in_its_tools_its_hooks_and_its_shell() {
+    let sandbox = project();
+    let (_, secret) = token(&sandbox, "claude-code:web", &[]);
+    let server = Server::start(&sandbox);
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let far = |args: &[&str]| {
+        let args = [&["--url", &url], args].concat();
+        sandbox.comity().env("COMITY_TOKEN", &secret).args(&args)
+    };
+    let before = sandbox.git(&sandbox.root, &["status", "--porcelain", "-uall"]);
+    let init = ["init", "--clients", "claude,codex"];
+    let done = far(&init).json();
+    assert_eq!((&done["server"], &done["agent"]), (&json!(url), &json!("claude-code:web")));
+    assert_eq!(far(&init).json()["files"]["changed"], json!([]), "twice is once");
+    let read = |name: &str| std::fs::read_to_string(sandbox.root.join(name)).unwrap();
+    for name in [".mcp.json", ".claude/settings.json", ".codex/config.toml", ".codex/hooks.json"] {
+        assert!(!read(name).contains(&secret), "{name} has the token");
+    }
+    let settings: Value = serde_json::from_str(&read(".claude/settings.json")).unwrap();
+    assert_eq!(settings["env"]["COMITY_AGENT"], "claude-code:web");
+    // What a tool of the server leased is the hook's own, under whatever session it is called.
+    server.call(&secret, "claim_task", &json!({}));
+    let hook = |words: &[&str], file: &str| {
+        let text = json!({"session_id": "s-1", "cwd": sandbox.root, "tool_name": "Edit",
+            "hook_event_name": "PreToolUse", "tool_input": {"file_path": file}});
+        let call = sandbox.comity().env("COMITY_TOKEN", &secret).args(words);
+        call.stdin(&text.to_string()).done()
+    };
+    let args = settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"].as_array().unwrap();
+    let claude: Vec<&str> = args.iter().map(|word| word.as_str().unwrap()).collect();
+    let codex: Value = serde_json::from_str(&read(".codex/hooks.json")).unwrap();
+    let command = codex["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    let line = command.split(" ||").next().unwrap().strip_prefix("comity ").unwrap();
+    let codex: Vec<&str> = line.split(' ').collect();
+    sandbox.comity().by("bob").args(&["lease", "acquire", "lib/"]).json();
+    for words in [claude, codex] {
+        let own = hook(&words, "src/date/a.rs");
+        assert_eq!((own.exit, own.stderr.as_str()), (0, ""), "{words:?}");
+        let denied = hook(&words, "lib/a.rs");
+        assert_eq!(denied.exit, 2, "{words:?}");
+        assert!(denied.stderr.contains("lib/a.rs is leased to bob"), "{}", denied.stderr);
+    }
+    let start: Vec<&str> = settings["hooks"]["SessionStart"][0]["hooks"][0]["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| word.as_str().unwrap())
+        .collect();
+    let prime = sandbox.comity().env("COMITY_TOKEN", &secret).args(&start).stdin("{}").done();
+    assert!(prime.stdout.contains("You are claude-code:web"), "{}", prime.stdout);
+    sandbox.json(&["init", "--remove"]);
+    assert_eq!(sandbox.git(&sandbox.root, &["status", "--porcelain", "-uall"]), before);
+}
+
+#[test]
+fn init_over_a_server_wants_to_know_the_agent_and_leaves_the_store_to_the_server() {
+    let sandbox = Sandbox::new();
+    let url = "http://127.0.0.1:9";
+    let call = |args: &[&str]| sandbox.comity().args(&[&["--url", url], args].concat());
+    let init = ["init", "--clients", "claude"];
+    let (error, exit) = call(&init).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2));
+    assert!(error["message"].as_str().unwrap().contains("COMITY_TOKEN is not set"), "{error}");
+    let (error, _) = call(&[&init[..], &["--as", "human:ann"]].concat()).refusal();
+    assert!(error["message"].as_str().unwrap().contains("no agent"), "{error}");
+    let (error, _) = call(&[&init[..], &["--new-log", "--as", "pair"]].concat()).refusal();
+    assert_eq!(error["code"], "invalid-input");
+    let done = call(&[&init[..], &["--as", "pair", "--no-hooks"]].concat()).json();
+    assert_eq!(done["agent"], "pair");
+    assert!(sandbox.root.join(".mcp.json").exists());
+    assert!(!sandbox.root.join(".comity").exists(), "the server has the settings");
+    assert!(!sandbox.root.join(".git/comity/comity.db").exists(), "the server has the store");
+}
+
+#[test]
 fn a_server_keeps_uncommitted_work_before_its_claim_ends() {
     let sandbox = project();
     let _server = Server::start(&sandbox);

@@ -66,6 +66,17 @@ pub fn not_found(what: &str, text: &str) -> Refusal {
         .hint(say(format!("list the {things} with ")).quote(list))
 }
 
+/// What the holder of an ended grant can do, up to the call that gets another one.
+fn ended_grant() -> Hint {
+    say("that grant has ended: leave ").mention("fence").say(" out, or ")
+}
+
+/// Returns the call that brings a task nearer to being submitted.
+fn way_to_submission(status: Status) -> Option<&'static str> {
+    let calls = [(Status::Queued, "task.claim"), (Status::Claimed, "task.start")];
+    calls.into_iter().find(|(from, _)| *from == status).map(|(_, call)| call)
+}
+
 impl<'a> Rule<'a> {
     pub(super) fn task(&self, text: &str) -> Ruling<&'a Task> {
         find_task(self.facts, &self.request.repo, text)
@@ -107,7 +118,9 @@ impl<'a> Rule<'a> {
         }
         let holder = task.claim.as_ref().map(|claim| claim.agent.to_string());
         let message = format!("fence {fence} does not belong to a live claim on {}", task.id);
+        let claim = op("task.claim").id(&task.id);
         Err(Refusal::new(Code::StaleFence, message)
+            .hint(ended_grant().say("take the task again: ").quote(claim))
             .detail("fence", fence.get())
             .detail("task", task.id.as_str())
             .detail("holder", holder)
@@ -130,7 +143,9 @@ impl<'a> Rule<'a> {
         }
         let fence = self.request.fence.map_or(0, crate::ids::Fence::get);
         let message = format!("fence {fence} does not belong to {}", lease.id);
+        let take = op("lease.acquire").arg("patterns", &lease.path);
         Err(Refusal::new(Code::StaleFence, message)
+            .hint(ended_grant().say("take the lease again: ").quote(take))
             .detail("fence", fence)
             .detail("lease", lease.id.to_string())
             .into())
@@ -147,8 +162,15 @@ impl<'a> Rule<'a> {
                 format!("{} has the status {}, which does not lead to {to}", task.id, task.status)
             }
         };
+        let goes = say(format!("from {} a task goes to: {}", task.status, next.join(", ")));
+        let hint = match way_to_submission(task.status) {
+            Some(first) if to == Status::Review => {
+                goes.say("; first ").quote(op(first).id(&task.id))
+            }
+            _ => goes,
+        };
         Err(Refusal::new(Code::InvalidTransition, message)
-            .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
+            .hint(hint)
             .detail("task", task.id.as_str())
             .detail("status", task.status.as_str())
             .detail("wanted", to.as_str())

@@ -27,7 +27,7 @@ const SHARING_LOOKAHEAD: usize = 8;
 /// The search for the best candidate, so far.
 #[derive(Default)]
 struct Search<'t> {
-    best: Option<Found<'t>>,
+    best: Option<FittingTask<'t>>,
     looked_at: usize,
     /// How many of the priority of the best were looked at in vain for a better one.
     rivals: usize,
@@ -36,7 +36,7 @@ struct Search<'t> {
 
 /// A task that fits, and how many leases of others its files would be shared with.
 #[derive(Clone, Copy)]
-struct Found<'t> {
+struct FittingTask<'t> {
     task: &'t Task,
     shared_with: usize,
     /// How many more are looked at for a better one.
@@ -253,7 +253,7 @@ impl<'a> Rule<'a> {
             Preference::Another => PREFERENCE_LOOKAHEAD,
             Preference::Caller | Preference::Nobody => SHARING_LOOKAHEAD,
         };
-        let at_best = Found { task, shared_with: 0, lookahead };
+        let at_best = FittingTask { task, shared_with: 0, lookahead };
         if search.best.is_some_and(|best| self.rank(best) <= self.rank(at_best)) {
             return Ok(());
         }
@@ -267,7 +267,7 @@ impl<'a> Rule<'a> {
                     true => 0,
                     false => crate::ready::shared_with(self.facts, task, self.owner())?,
                 };
-                let found = Found { task, shared_with, lookahead };
+                let found = FittingTask { task, shared_with, lookahead };
                 if search.best.is_none_or(|best| self.rank(found) < self.rank(best)) {
                     // Only a task of a better priority begins the search for a better one anew.
                     let anew = search.best.is_none_or(|best| best.task.priority != task.priority);
@@ -304,7 +304,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The order of claiming: priority, then preference, then how many share the files, then number.
-    fn rank(&self, found: Found<'_>) -> (u8, Preference, usize, u64) {
+    fn rank(&self, found: FittingTask<'_>) -> (u8, Preference, usize, u64) {
         let (priority, number) = place(found.task);
         (priority, self.preference(found.task), found.shared_with, number)
     }

@@ -140,3 +140,17 @@ fn rule_2_a_task_sent_back_may_be_given_to_another_by_requeue() {
     w.by(PLANNER).requeues("T1").accepted();
     w.by(OTHER).claims("T1").accepted();
 }
+
+#[test]
+fn rule_2_9_who_hands_in_too_early_is_told_what_comes_first() {
+    let mut w = World::new();
+    w.have_one(Status::Queued);
+    let hint = |refusal: comity_core::refusal::Refusal| {
+        let calls: Vec<String> =
+            refusal.next_step().calls().map(|call| call.operation.to_string()).collect();
+        calls
+    };
+    assert_eq!(hint(w.by(IMPL).submits("T1").refused(Code::InvalidTransition)), ["task.claim"]);
+    w.by(IMPL).claims("T1").accepted();
+    assert_eq!(hint(w.by(IMPL).submits("T1").refused(Code::InvalidTransition)), ["task.start"]);
+}

@@ -89,16 +89,35 @@ fn release_all() -> Command {
     Command::Lease(LeaseChange::Release { ids: Vec::new(), all: true })
 }
 
-/// Threads of this process. Only nextest gives each test a process of its own; without it there is nothing to count.
-fn threads() -> Option<usize> {
-    std::env::var_os("NEXTEST")?;
-    Some(std::fs::read_dir("/proc/self/task").ok()?.count())
+/// Says to a process of these tests that it runs one test alone.
+const ALONE: &str = "COMITY_TEST_ALONE";
+
+/// Tells whether a test has this process to itself, so that its threads can be counted. Where it has not, the test is run
+/// again in a process of its own, and this one leaves it at that.
+fn is_alone(test: &str) -> bool {
+    if std::env::var_os("NEXTEST").is_some() || std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let (_, module) = module_path!().split_once("::").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the test itself, in a process of its own")]
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args([&format!("{module}::{test}"), "--exact"]).env(ALONE, "1");
+    let output = again.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 passed"), "{said}");
+    false
+}
+
+/// Threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
 fn wait_for_threads(expected: usize) {
     let start = Instant::now();
-    while threads().is_some_and(|now| now != expected) {
-        assert!(start.elapsed() < LONG, "{:?} threads instead of {expected}", threads());
+    while threads() != expected {
+        assert!(start.elapsed() < LONG, "{} threads instead of {expected}", threads());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -151,6 +170,9 @@ fn sixty_four_writers_and_a_thousand_waiters() {
     const WAITERS: usize = 1_000;
     const WRITERS: usize = 64;
     const TAKERS: usize = 16;
+    if !is_alone("sixty_four_writers_and_a_thousand_waiters") {
+        return;
+    }
     let before = threads();
     let place = Place::started();
     let service = &place.service;
@@ -178,9 +200,8 @@ fn sixty_four_writers_and_a_thousand_waiters() {
         }
     }
     service.execute(request("holder", release_all())).unwrap();
-    if let (Some(before), Some(during)) = (before, threads()) {
-        assert!(during <= before + 3, "{during} threads, {before} before");
-    }
+    let during = threads();
+    assert!(during <= before + 3, "{during} threads, {before} before");
     (0..WRITERS).for_each(|_| writers.recv_timeout(LONG).unwrap());
     let mut woken = vec![0; WAITERS + 1];
     for _ in 0..WAITERS {
@@ -205,7 +226,7 @@ fn sixty_four_writers_and_a_thousand_waiters() {
     }
     service.stop();
     assert!(answers.try_recv().is_err() && leases.try_recv().is_err(), "nobody is told twice");
-    wait_for_threads(before.unwrap_or_default());
+    wait_for_threads(before);
     place.assert_log_is_sound();
 }
 
@@ -281,7 +302,10 @@ fn a_full_queue_refuses_at_once_and_loses_nothing_that_it_took() {
 
 #[test]
 fn stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads() {
-    let before = threads().unwrap_or_default();
+    if !is_alone("stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads") {
+        return;
+    }
+    let before = threads();
     let place = Place::started();
     let service = place.service.clone();
     place.ask_questions(100);
@@ -335,7 +359,10 @@ fn stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads() {
 
 #[test]
 fn a_callback_may_stop_the_service_or_drop_the_last_of_it() {
-    let before = threads().unwrap_or_default();
+    if !is_alone("a_callback_may_stop_the_service_or_drop_the_last_of_it") {
+        return;
+    }
+    let before = threads();
     // A small batch is answered by the writer itself, a large one by the waker, a wait by the hub.
     for batch in [1, 100] {
         for drops in [false, true] {
@@ -375,7 +402,10 @@ fn a_callback_may_stop_the_service_or_drop_the_last_of_it() {
 
 #[test]
 fn who_waits_does_not_keep_the_service_alive_and_is_told_when_it_ends() {
-    let before = threads().unwrap_or_default();
+    if !is_alone("who_waits_does_not_keep_the_service_alive_and_is_told_when_it_ends") {
+        return;
+    }
+    let before = threads();
     let Place { dir, service } = Place::started();
     service.execute(request("agent-1", question("Which?"))).unwrap();
     service.execute(request("holder", acquire("src/"))).unwrap();
@@ -490,6 +520,9 @@ fn what_cannot_be_committed_is_refused_and_the_writer_goes_on() {
 
 #[test]
 fn an_inline_service_starts_no_thread() {
+    if !is_alone("an_inline_service_starts_no_thread") {
+        return;
+    }
     let before = threads();
     let dir = tempfile::tempdir().unwrap();
     let service = Service::inline(open(&dir.path().join("c.db")), Settings::default()).unwrap();
@@ -508,6 +541,9 @@ fn an_inline_service_starts_no_thread() {
 #[test]
 fn five_hundred_waiting_claims_hold_no_threads_and_each_gets_one_task_once() {
     const CLAIMS: usize = 500;
+    if !is_alone("five_hundred_waiting_claims_hold_no_threads_and_each_gets_one_task_once") {
+        return;
+    }
     let before = threads();
     let place = Place::started();
     let service = &place.service;
@@ -536,9 +572,8 @@ fn five_hundred_waiting_claims_hold_no_threads_and_each_gets_one_task_once() {
     }
     std::thread::sleep(Duration::from_secs(2));
     assert!(claimed.try_recv().is_err(), "nothing is ready yet");
-    if let (Some(before), Some(now)) = (before, threads()) {
-        assert!(now <= before + 5, "{now} threads, {before} before");
-    }
+    let now = threads();
+    assert!(now <= before + 5, "{now} threads, {before} before");
     let submit = comity_core::command::Submission { id: "T1".to_owned(), ..Default::default() };
     mine(Command::Submit(submit));
     let ann = |command| service.execute(request("human:ann", command)).unwrap();

@@ -29,6 +29,32 @@ pub enum Moment {
     Other,
 }
 
+impl Moment {
+    fn named(event: &str) -> Moment {
+        match event {
+            "PreToolUse" => Moment::Before,
+            "PostToolUse" | "PostToolUseFailure" => Moment::After,
+            _ => Moment::Other,
+        }
+    }
+
+    /// Tells the moment from as much of a hook's input as there is, whatever is wrong with the rest. None: it does not say.
+    pub fn of_fragment(text: &str) -> Option<Moment> {
+        let name = |rest: &str| {
+            let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+            Some(Moment::named(value.split_once('"')?.0))
+        };
+        let key = format!("\"{EVENT_NAME}\"");
+        let mut named = text.split(key.as_str()).skip(1).filter_map(name);
+        let first = named.next()?;
+        // A tool's own arguments may have such a key, too: as long as one of them means a no, it is one.
+        Some(if named.any(|other| other == Moment::Before) { Moment::Before } else { first })
+    }
+}
+
+/// The key that has the client's own name of the moment.
+const EVENT_NAME: &str = "hook_event_name";
+
 /// One call of a hook.
 #[derive(Debug)]
 pub struct HookEvent {
@@ -51,12 +77,8 @@ impl HookEvent {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("the hook's input is not JSON: {error}"))?;
         let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let name = word("hook_event_name").ok_or("the hook's input names no event")?;
-        let moment = match name.as_str() {
-            "PreToolUse" => Moment::Before,
-            "PostToolUse" | "PostToolUseFailure" => Moment::After,
-            _ => Moment::Other,
-        };
+        let name = word(EVENT_NAME).ok_or("the hook's input names no event")?;
+        let moment = Moment::named(&name);
         let tool = word("tool_name").unwrap_or_default();
         let input = value.get("tool_input").unwrap_or(&Value::Null);
         let (files, may_write_anything) = written(&tool, input)?;
@@ -140,6 +162,25 @@ mod tests {
         assert!(list.files.is_empty() && list.may_write_anything);
         assert!(!read("mcp__comity__claim_task", &json!({})).may_write_anything);
         assert!(read("mcp__files__write", &json!({"path": "x"})).may_write_anything);
+    }
+
+    #[test]
+    fn a_part_of_the_input_is_enough_to_tell_the_moment() {
+        for (text, moment) in [
+            ("{\"hook_event_name\": \"Stop\", ", Some(Moment::Other)),
+            ("{\"session_id\":\"s\",\"hook_event_name\":\"PostToolUse\"", Some(Moment::After)),
+            ("{\"hook_event_name\":\"PreToolUse\",\"cwd\":\"/Stop", Some(Moment::Before)),
+            (
+                "{\"a\":{\"hook_event_name\":\"Stop\"},\"hook_event_name\":\"PreToolUse\"",
+                Some(Moment::Before),
+            ),
+            ("{\"hook_event_name\":\"Sto", None),
+            ("{\"cwd\":\"/Stop/PostToolUse\"", None),
+            ("{\"x\":\"\\\"hook_event_name\\\":\\\"Stop\\\"\"", None),
+            ("", None),
+        ] {
+            assert_eq!(Moment::of_fragment(text), moment, "{text}");
+        }
     }
 
     #[test]

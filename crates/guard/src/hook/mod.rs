@@ -9,13 +9,15 @@ mod look;
 pub use event::{HookClient, HookEvent, Moment};
 
 use crate::staged::{held_by_others, is_exclusive};
-use comity_api::{AcquireLeases, ById, CheckPaths, EmitEvent, op};
+use comity_api::{AcquireLeases, ById, CheckPaths, EmitEvent, LeaseFilter, op};
 use comity_core::hint::{op as operation, say};
-use comity_core::limits::AUTOMATIC_LEASES_MAX;
+use comity_core::limits::{AUTOMATIC_LEASES_MAX, PAGE_MAX};
 use comity_core::pattern::Pattern;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::LeaseView;
-use comity_core::write_guard::{WantedFile, WriteRuling, covers, may_write};
+use comity_core::write_guard::{
+    WantedFile, WriteRuling, automatic_purpose, covers, is_automatic, may_write,
+};
 use comity_engine::{Caller, Service};
 use comity_project::store::Access;
 use comity_project::{Context, WriteSettings};
@@ -79,7 +81,7 @@ impl<'a> Hook<'a> {
         }
         let told = unleased.map(|path| {
             format!(
-                "comity: {path} is free, but you have {AUTOMATIC_LEASES_MAX} leases already, so it was not leased to you. \
+                "comity: {path} is free, but {AUTOMATIC_LEASES_MAX} files were leased to you already, so it was not leased to you. \
                  Lease a directory instead of single files."
             )
         });
@@ -143,7 +145,7 @@ impl<'a> Hook<'a> {
                 is_mine: seen.mine && other.is_none(),
                 holder: other.map(|held| held.owner.as_str()),
             };
-            match may_write(file, self.settings.rules, held.leases) {
+            match may_write(file, self.settings.rules, held.automatic) {
                 WriteRuling::Allowed => {}
                 WriteRuling::AllowedUnleased => unleased = Some(target.path.clone()),
                 WriteRuling::AfterLease => missing.push(target),
@@ -193,7 +195,7 @@ impl<'a> Hook<'a> {
         let wish = AcquireLeases {
             patterns: missing.iter().map(|target| target.path.clone()).collect(),
             task,
-            purpose: Some(format!("written with {}", event.tool)),
+            purpose: Some(automatic_purpose(&event.tool)),
             ttl: None,
             owner: None,
             wait: None,
@@ -306,7 +308,12 @@ impl<'a> Hook<'a> {
             Err(refusal) if refusal.code == Code::NotFound => return Ok(Held::default()),
             answer => answer?.agent,
         };
-        let mut held = Held { tasks: Vec::new(), leases: agent.holds.leases.len() };
+        // Only who has so many leases at all can have so many automatic ones.
+        let automatic = match agent.holds.leases.len() {
+            few if few < AUTOMATIC_LEASES_MAX => few,
+            _ => self.automatic_leases()?,
+        };
+        let mut held = Held { tasks: Vec::new(), automatic };
         for id in agent.holds.tasks {
             let task = self.service.call::<op::TaskShow>(&self.caller, ById { id })?.task;
             let files = task.files.iter().filter_map(|file| Pattern::parse(file).ok()).collect();
@@ -315,13 +322,30 @@ impl<'a> Hook<'a> {
         held.tasks.sort_by_key(|(fence, ..)| *fence);
         Ok(held)
     }
+
+    /// Counts the leases that the agent got by itself, as far as the count matters.
+    fn automatic_leases(&self) -> Result<usize, Refusal> {
+        let (mut count, mut after) = (0, None);
+        loop {
+            let owner = Some(self.caller.actor.clone());
+            let input = LeaseFilter { owner, limit: Some(PAGE_MAX), after };
+            let page = self.service.call::<op::LeaseList>(&self.caller, input)?;
+            let is_ours = |lease: &&LeaseView| is_automatic(lease.purpose.as_deref());
+            count += page.leases.iter().filter(is_ours).count();
+            after = page.next;
+            if after.is_none() || count >= AUTOMATIC_LEASES_MAX {
+                return Ok(count);
+            }
+        }
+    }
 }
 
-/// What the agent holds: its tasks with their files, the last claimed one last, and how many leases.
+/// What the agent holds: its tasks with their files, the last claimed one last, and at the most how many leases that it got
+/// by itself.
 #[derive(Default)]
 struct Held {
     tasks: Vec<(u64, String, Vec<Pattern>)>,
-    leases: usize,
+    automatic: usize,
 }
 
 impl Held {

@@ -65,9 +65,11 @@ pub(super) fn put_in(
         if dry_run {
             continue;
         }
-        let comes_back = without(&after, &file.what).is_ok_and(|left| left.as_deref() == before);
+        // A file that has comity's part already, in another form, goes back to what it is without it.
+        let bare = before.map_or(Ok(None), |text| without(text, &file.what)).unwrap_or_default();
+        let comes_back = without(&after, &file.what).is_ok_and(|left| left == bare);
         if !comes_back || record.knows(file.path) {
-            record.keep(file.path, before, &after);
+            record.keep(file.path, before, bare, &after);
             record.write(beside_store)?;
         }
         found.replace(Some(&after))?;
@@ -124,7 +126,7 @@ fn with(before: Option<&str>, what: &What) -> Result<String, String> {
             let made = json::put_in(body, entries)?;
             if before.is_none() { format!("{}\n", made.trim_end()) } else { made }
         }
-        What::Server(keys) => table::put_in(body, keys)?,
+        What::Codex(table) => table::put_in(body, table)?,
         What::Block(lines) => block_in(body, lines)?,
         What::Own(own) => (*own).to_owned(),
         What::IfAbsent(own) => before.map_or_else(|| (*own).to_owned(), str::to_owned),
@@ -137,7 +139,7 @@ fn without(text: &str, what: &What) -> Result<Option<String>, String> {
     let (mark, body) = split_mark(text);
     let left = match what {
         What::Json(entries) => json::take_out(body, entries)?,
-        What::Server(_) => table::take_out(body)?,
+        What::Codex(table) => table::take_out(body, table)?,
         What::Block(_) => block_out(body)?,
         What::Own(own) => (body != *own).then(|| body.to_owned()),
         // Only the record tells whether comity wrote it.

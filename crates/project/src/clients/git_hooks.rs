@@ -1,5 +1,6 @@
 //! git's hooks: a commit and a push are checked before they are made.
 
+use crate::identity;
 use crate::plain_file;
 use comity_core::refusal::{Code, Refusal};
 use std::os::unix::fs::PermissionsExt;
@@ -17,8 +18,6 @@ const FORMER: &str = "before-comity";
 const HOOK_BYTES_MAX: usize = 1024 * 1024;
 /// How comity knows its own hooks.
 const MARK: &str = "# comity: made by `comity init`; `comity init --remove` takes it away";
-/// Variables that say that an agent client runs git.
-const MARKERS: &str = "$COMITY_AGENT$CLAUDECODE$CODEX_THREAD_ID$GEMINI_CLI$OPENCODE$CURSOR_AGENT";
 
 /// What became of git's hooks. Names are those of git.
 #[derive(Debug, Default)]
@@ -120,6 +119,11 @@ fn is_own(bytes: &[u8]) -> bool {
 
 /// A shell script that runs what was there before, with the same arguments and input, and then comity.
 fn script(name: &str, ask: &str, program: &Path) -> String {
+    // Nothing, unless an agent client runs git.
+    let markers: String = std::iter::once("COMITY_AGENT")
+        .chain(identity::marker_variables())
+        .map(|name| format!("${name}"))
+        .collect();
     let program = program.display().to_string().replace('\'', "'\\''");
     // git gives only the pre-push hook something to read.
     let (read, give) = match name {
@@ -134,7 +138,7 @@ fn script(name: &str, ask: &str, program: &Path) -> String {
          [ -x \"$comity\" ] || comity=$(command -v comity) || comity=\n\
          if [ -z \"$comity\" ]; then\n\
          \x20 echo 'comity: the program is gone, so nothing was checked; install comity again, or remove this hook' >&2\n\
-         \x20 if [ -n \"{MARKERS}\" ]; then exit 1; fi\n\
+         \x20 if [ -n \"{markers}\" ]; then exit 1; fi\n\
          \x20 exit 0\n\
          fi\n\
          {give}\"$comity\" {ask} \"$@\"\n"

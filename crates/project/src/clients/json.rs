@@ -13,12 +13,17 @@ pub(super) enum Entry {
     Default(&'static [&'static str], Value),
     /// This element, once, of the array at this path.
     Item(&'static [&'static str], Value),
+    /// This value, if there is one. It goes when comity's other entries go, whatever it is then; alone it is not comity's.
+    Beside(&'static [&'static str], Option<Value>),
 }
 
 impl Entry {
     fn path(&self) -> &'static [&'static str] {
         match self {
-            Entry::Key(path, _) | Entry::Default(path, _) | Entry::Item(path, _) => path,
+            Entry::Key(path, _)
+            | Entry::Default(path, _)
+            | Entry::Item(path, _)
+            | Entry::Beside(path, _) => path,
         }
     }
 }
@@ -43,7 +48,7 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
 pub(super) fn put_in(text: &str, entries: &[Entry]) -> Result<String, String> {
     let root = parse(text)?;
     let top = root.object_value_or_create().ok_or("its top is not an object")?;
-    for entry in entries {
+    for entry in entries.iter().filter(|entry| !matches!(entry, Entry::Beside(_, None))) {
         let path = entry.path();
         let (Some(last), inner) = (path.last(), path.len().saturating_sub(1)) else { continue };
         let mut object = top.clone();
@@ -53,9 +58,9 @@ pub(super) fn put_in(text: &str, entries: &[Entry]) -> Result<String, String> {
                 .ok_or_else(|| format!("its key {name:?} is not an object"))?;
         }
         match entry {
-            Entry::Key(_, value) => set(&object, last, value),
+            Entry::Key(_, value) | Entry::Beside(_, Some(value)) => set(&object, last, value),
             Entry::Default(_, value) if object.get(last).is_none() => set(&object, last, value),
-            Entry::Default(..) => {}
+            Entry::Default(..) | Entry::Beside(_, None) => {}
             Entry::Item(_, value) => {
                 let array = object
                     .array_value_or_create(last)
@@ -86,57 +91,73 @@ fn add(array: &CstArray, value: &Value) {
     array.append(input(value));
 }
 
-/// Takes the entries out again, with the objects and arrays that are empty without them. Returns nothing when nothing is left.
+/// Takes the entries out again, with the objects and arrays that are empty without them; a file that has none of them stays
+/// as it is. Returns nothing when nothing is left.
 pub(super) fn take_out(text: &str, entries: &[Entry]) -> Result<Option<String>, String> {
     let root = parse(text)?;
     let Some(top) = root.object_value() else { return Ok(Some(text.to_owned())) };
-    for entry in entries {
-        let path = entry.path();
-        let (Some(last), inner) = (path.last(), path.len().saturating_sub(1)) else { continue };
-        let mut objects = vec![top.clone()];
-        for name in path.iter().take(inner) {
-            let Some(next) = objects.last().and_then(|object| object.object_value(name)) else {
-                break;
-            };
-            objects.push(next);
-        }
-        let Some(holder) = objects.get(inner) else { continue };
-        match entry {
-            Entry::Key(..) => {
-                if let Some(found) = holder.get(last) {
-                    found.remove();
-                }
-            }
-            Entry::Default(_, value) => {
-                let found = holder.get(last);
-                let is_ours = |node: CstNode| node.to_serde_value().as_ref() == Some(value);
-                if let Some(found) = found.filter(|found| found.value().is_some_and(is_ours)) {
-                    found.remove();
-                }
-            }
-            Entry::Item(_, value) => {
-                let Some(array) = holder.array_value(last) else { continue };
-                array.elements().into_iter().filter(is_own(value)).for_each(take_from_array);
-                if array.elements().is_empty()
-                    && let Some(found) = holder.get(last)
-                {
-                    found.remove();
-                }
-            }
-        }
-        for (depth, name) in path.iter().take(inner).enumerate().rev() {
-            let is_empty =
-                objects.get(depth + 1).is_some_and(|object| object.properties().is_empty());
-            if is_empty && let Some(found) = objects.get(depth).and_then(|object| object.get(name))
-            {
-                found.remove();
-            }
-        }
+    let (beside, own): (Vec<&Entry>, Vec<&Entry>) =
+        entries.iter().partition(|entry| matches!(entry, Entry::Beside(..)));
+    let taken = own.into_iter().filter(|entry| take(&top, entry)).count();
+    if taken == 0 {
+        return Ok(Some(text.to_owned()));
+    }
+    for entry in beside {
+        take(&top, entry);
     }
     if top.properties().is_empty() {
         return Ok(None);
     }
     Ok(Some(root.to_string()))
+}
+
+/// Takes one entry out, with what is empty without it. Tells whether it was there.
+fn take(top: &CstObject, entry: &Entry) -> bool {
+    let path = entry.path();
+    let (Some(last), inner) = (path.last(), path.len().saturating_sub(1)) else { return false };
+    let mut objects = vec![top.clone()];
+    for name in path.iter().take(inner) {
+        let Some(next) = objects.last().and_then(|object| object.object_value(name)) else {
+            return false;
+        };
+        objects.push(next);
+    }
+    let Some(found) = objects.get(inner).and_then(|holder| holder.get(last)) else { return false };
+    match entry {
+        Entry::Key(..) | Entry::Beside(..) => found.remove(),
+        Entry::Default(_, value) => {
+            let is_ours = |node: CstNode| node.to_serde_value().as_ref() == Some(value);
+            if !found.value().is_some_and(is_ours) {
+                return false;
+            }
+            found.remove();
+        }
+        Entry::Item(_, value) => {
+            let Some(array) = found.array_value() else { return false };
+            let own: Vec<CstNode> = array.elements().into_iter().filter(is_own(value)).collect();
+            if own.is_empty() {
+                return false;
+            }
+            own.into_iter().for_each(take_from_array);
+            if array.elements().is_empty() {
+                found.remove();
+            }
+        }
+    }
+    for (depth, name) in path.iter().take(inner).enumerate().rev() {
+        let is_empty = objects.get(depth + 1).is_some_and(|object| object.properties().is_empty());
+        if is_empty && let Some(found) = objects.get(depth).and_then(|object| object.get(name)) {
+            found.remove();
+        }
+    }
+    true
+}
+
+/// Returns the text at a path of keys.
+pub(super) fn read(text: &str, path: &[&str]) -> Option<String> {
+    let value = parse(text).ok()?.value()?.to_serde_value()?;
+    let found = path.iter().try_fold(&value, |value, key| value.get(key))?;
+    found.as_str().map(str::to_owned)
 }
 
 /// Tells comity's elements of an array from others'. A text is comity's when it is the same; an object, when it runs comity.

@@ -15,8 +15,8 @@ mod wanted;
 
 pub use change::Outcome;
 pub use git_hooks::{HookOutcome, install_hooks, remove_hooks};
-pub use registered::{Registered, registered, untrusted_by_codex};
-pub use wanted::AgentClient;
+pub use registered::{Registered, registered, through, untrusted_by_codex};
+pub use wanted::{AgentClient, Through};
 
 use crate::machine::Environment;
 use comity_core::refusal::Refusal;
@@ -64,13 +64,23 @@ pub fn register(
     root: &Path,
     beside_store: &Path,
     clients: &[AgentClient],
+    through: &Through,
     approve: bool,
     dry_run: bool,
 ) -> Result<Outcome, Refusal> {
-    change::put_in(root, beside_store, &wanted::wanted(clients, approve), dry_run)
+    // Who asked a server gets rid of the agent's name first: by itself it cannot be told from somebody else's.
+    for client in clients.iter().filter(|_| *through == Through::Stdio && !dry_run) {
+        let former = registered::through(root, *client);
+        if former != Through::Stdio {
+            let of_server = wanted::of_client(*client, &former, approve);
+            change::take_out(root, beside_store, &of_server, dry_run)?;
+        }
+    }
+    change::put_in(root, beside_store, &wanted::wanted(clients, through, approve), dry_run)
 }
 
 /// Takes comity's entries out of the files of every client.
 pub fn unregister(root: &Path, beside_store: &Path, dry_run: bool) -> Result<Outcome, Refusal> {
-    change::take_out(root, beside_store, &wanted::wanted(&AgentClient::ALL, true), dry_run)
+    let all = wanted::wanted(&AgentClient::ALL, &Through::Stdio, true);
+    change::take_out(root, beside_store, &all, dry_run)
 }

@@ -29,11 +29,12 @@ impl Record {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Remembers what a file was. A file that was changed before keeps its first text.
-    pub fn keep(&mut self, path: &str, before: Option<&str>, after: &str) {
+    /// Remembers what a file was: `bare` is what it is now, without comity's part. A file that comity has changed before
+    /// keeps its first text.
+    pub fn keep(&mut self, path: &str, before: Option<&str>, bare: Option<String>, after: &str) {
         let first = match self.files.remove(path) {
             Some(former) if before == Some(former.after.as_str()) => former.before,
-            _ => before.map(str::to_owned),
+            _ => bare,
         };
         self.files.insert(path.to_owned(), Former { before: first, after: after.to_owned() });
     }

@@ -1,7 +1,8 @@
 //! What is registered, read from the files again, so that it can be tried.
 
 use super::change;
-use super::wanted::{AgentClient, of_client};
+use super::wanted::{AGENT, AgentClient, MCP_PATH, Through, Wanted, of_client};
+use super::{json, table};
 use crate::machine::Environment;
 use crate::plain_file;
 use comity_core::refusal::Refusal;
@@ -16,6 +17,7 @@ const FILE_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Debug, PartialEq)]
 pub struct Registered {
     pub client: AgentClient,
+    pub through: Through,
     /// The file that names comity's server.
     pub file: &'static str,
     /// Files of the client that are missing, or not as comity would write them today.
@@ -26,19 +28,56 @@ pub struct Registered {
 pub fn registered(root: &Path, beside_store: &Path) -> Result<Vec<Registered>, Refusal> {
     let mut all = Vec::new();
     for client in AgentClient::ALL {
-        let wanted = of_client(client, false);
+        let through = through(root, client);
+        let wanted = of_client(client, &through, false);
         let Some(file) = wanted.first().map(|first| first.path) else { continue };
         let out = change::take_out(root, beside_store, &wanted, true)?;
         if !out.changed.iter().chain(&out.removed).any(|path| path == file) {
             continue;
         }
-        let again = change::put_in(root, beside_store, &wanted, true)?;
-        let mut outdated = again.created;
-        outdated.extend(again.changed);
-        outdated.extend(again.left_alone.into_iter().map(|(path, _)| path));
-        all.push(Registered { client, file, outdated });
+        // Whether the tools were approved is the user's affair.
+        let mut outdated = differing(root, beside_store, &wanted)?;
+        if !outdated.is_empty() {
+            let approved = of_client(client, &through, true);
+            let fewer = differing(root, beside_store, &approved)?;
+            outdated = if fewer.len() < outdated.len() { fewer } else { outdated };
+        }
+        all.push(Registered { client, through, file, outdated });
     }
     Ok(all)
+}
+
+/// Names the files that are not as comity wants them.
+fn differing(root: &Path, beside_store: &Path, wanted: &[Wanted]) -> Result<Vec<String>, Refusal> {
+    let again = change::put_in(root, beside_store, wanted, true)?;
+    let left_alone = again.left_alone.into_iter().map(|(path, _)| path);
+    Ok(again.created.into_iter().chain(again.changed).chain(left_alone).collect())
+}
+
+/// Returns how a client reaches comity by its files: a client that is not registered would start it.
+pub fn through(root: &Path, client: AgentClient) -> Through {
+    let read = |path: &str| plain_file::read_text(&root.join(path), FILE_BYTES_MAX).ok();
+    let (file, keys) = client.server();
+    let text = read(file).unwrap_or_default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let of_json = || {
+        let url = |name| json::read(text, &[keys, &[name]].concat());
+        let settings = || read(".claude/settings.json").filter(|_| client == AgentClient::Claude);
+        let agent = || json::read(&settings()?, &["env", AGENT]);
+        Some((url("url").or_else(|| url("httpUrl"))?, agent()))
+    };
+    let found = match client {
+        AgentClient::Codex => table::read(text, AGENT),
+        AgentClient::Claude
+        | AgentClient::Gemini
+        | AgentClient::OpenCode
+        | AgentClient::Cursor
+        | AgentClient::VsCode => of_json(),
+    };
+    found.map_or(Through::Stdio, |(url, agent)| Through::Http {
+        url: url.strip_suffix(MCP_PATH).unwrap_or(&url).to_owned(),
+        agent: agent.unwrap_or_default(),
+    })
 }
 
 /// Returns the hooks of comity that Codex was not told to trust, by their events. Codex skips them without a word.
@@ -97,7 +136,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (root, beside) = (dir.path(), dir.path().join("beside"));
         assert_eq!(registered(root, &beside).unwrap(), []);
-        register(root, &beside, &[AgentClient::Claude, AgentClient::VsCode], true, false).unwrap();
+        register(
+            root,
+            &beside,
+            &[AgentClient::Claude, AgentClient::VsCode],
+            &Through::Stdio,
+            true,
+            false,
+        )
+        .unwrap();
         let found = registered(root, &beside).unwrap();
         assert_eq!(
             found.iter().map(|one| (one.client, one.file)).collect::<Vec<_>>(),
@@ -119,7 +166,8 @@ mod tests {
         std::fs::create_dir(&home).unwrap();
         let environment = Environment::new([("CODEX_HOME".into(), home.clone().into())]);
         assert_eq!(untrusted_by_codex(&root, &environment), Vec::<String>::new());
-        register(&root, &root.join("beside"), &[AgentClient::Codex], false, false).unwrap();
+        register(&root, &root.join("beside"), &[AgentClient::Codex], &Through::Stdio, false, false)
+            .unwrap();
         let all = ["PreToolUse", "PostToolUse", "Stop", "SessionStart"];
         let mut found = untrusted_by_codex(&root, &environment);
         found.sort();

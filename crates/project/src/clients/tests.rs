@@ -1,4 +1,5 @@
 use super::*;
+use comity_core::ids::AgentId;
 use std::collections::BTreeMap;
 use std::fs;
 use tempfile::TempDir;
@@ -22,8 +23,12 @@ impl Project {
     }
 
     fn register(&self, approve: bool) -> Outcome {
-        let root = self.dir.path();
-        register(root, self.beside.path(), &AgentClient::ALL, approve, false).unwrap()
+        self.register_through(&Through::Stdio, approve)
+    }
+
+    fn register_through(&self, through: &Through, approve: bool) -> Outcome {
+        let (root, beside) = (self.dir.path(), self.beside.path());
+        register(root, beside, &AgentClient::ALL, through, approve, false).unwrap()
     }
 
     fn unregister(&self) -> Outcome {
@@ -46,6 +51,10 @@ impl Project {
         walk(self.dir.path(), self.dir.path(), &mut found);
         found
     }
+}
+
+fn server() -> Through {
+    Through::http("http://127.0.0.1:4180/", &AgentId::parse("pair:web").unwrap()).unwrap()
 }
 
 /// Files as people have them: comments, tabs, trailing commas, one line, CRLF, no last line break, a byte order mark.
@@ -76,14 +85,16 @@ const ODD: &[(&str, &str)] = &[
 
 #[test]
 fn what_is_put_in_twice_is_there_once_and_taken_out_gives_every_byte_back() {
+    let ways =
+        [(Through::Stdio, false), (Through::Stdio, true), (server(), false), (server(), true)];
     for files in [ODD, &[]] {
-        for approve in [false, true] {
+        for (through, approve) in &ways {
             let project = Project::with(files);
             let before = project.files();
-            let outcome = project.register(approve);
+            let outcome = project.register_through(through, *approve);
             assert!(outcome.left_alone.is_empty(), "{:?}", outcome.left_alone);
             let once = project.files();
-            assert!(project.register(approve).is_empty());
+            assert!(project.register_through(through, *approve).is_empty());
             assert_eq!(project.files(), once);
             for (path, text) in &before {
                 let words = text.split(|c: char| c.is_whitespace() || "{}[],".contains(c));
@@ -115,6 +126,83 @@ fn each_file_is_still_what_its_client_reads() {
     assert_eq!(files["CLAUDE.md"], "own\n");
     let block = files["AGENTS.md"].lines().skip_while(|line| !line.contains("comity:begin"));
     assert!(block.count() <= 25);
+}
+
+#[test]
+fn over_a_server_tools_hooks_and_commands_are_one_agent_and_no_file_has_the_token() {
+    let project = Project::with(ODD);
+    project.register_through(&server(), true);
+    let files = project.files();
+    let json = |path: &str| -> serde_json::Value { serde_json::from_str(&files[path]).unwrap() };
+    let claude = &json(".mcp.json")["mcpServers"]["comity"];
+    assert_eq!(claude["url"], "http://127.0.0.1:4180/mcp");
+    assert_eq!(claude["headers"]["Authorization"], "Bearer ${COMITY_TOKEN}");
+    let settings = &files[".claude/settings.json"];
+    assert_eq!(json::read(settings, &["env", "COMITY_AGENT"]).as_deref(), Some("pair:web"));
+    assert!(settings.contains("\"--url\"") && settings.contains("\"--as\""), "{settings}");
+    let codex: toml_edit::DocumentMut = files[".codex/config.toml"].parse().unwrap();
+    let own = &codex["mcp_servers"]["comity"];
+    assert_eq!(own["url"].as_str(), Some("http://127.0.0.1:4180/mcp"));
+    assert_eq!(own["bearer_token_env_var"].as_str(), Some("COMITY_TOKEN"));
+    assert!(own.get("command").is_none());
+    let set = &codex["shell_environment_policy"]["set"];
+    assert_eq!(set["COMITY_AGENT"].as_str(), Some("pair:web"));
+    let hooks = json(".codex/hooks.json");
+    for event in ["PreToolUse", "PostToolUse", "Stop", "SessionStart"] {
+        let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
+        assert!(command.contains(" --url http://127.0.0.1:4180 --as pair:web ||"), "{command}");
+    }
+    let variable = "COMITY_TOKEN";
+    for path in [".gemini/settings.json", "opencode.json", ".cursor/mcp.json", ".vscode/mcp.json"] {
+        assert!(files[path].contains(variable), "{path}: {}", files[path]);
+        assert!(files[path].contains("127.0.0.1:4180/mcp"), "{path}: {}", files[path]);
+    }
+    let found = registered(project.dir.path(), project.beside.path()).unwrap();
+    assert_eq!(found.len(), AgentClient::ALL.len());
+    for one in found {
+        assert_eq!(one.outdated, Vec::<String>::new(), "{one:?}");
+        assert!(one.through != Through::Stdio, "{one:?}");
+    }
+}
+
+#[test]
+fn a_client_can_change_between_a_server_and_its_own_process_and_is_taken_out_to_the_byte() {
+    for files in [ODD, &[]] {
+        let project = Project::with(files);
+        let before = project.files();
+        project.register(false);
+        project.register_through(&server(), true);
+        project.register(false);
+        for (path, text) in project.files() {
+            assert!(!text.contains("pair:web") && !text.contains("4180"), "{path}: {text}");
+        }
+        project.unregister();
+        assert_eq!(project.files(), before);
+    }
+}
+
+#[test]
+fn a_file_that_comity_never_wrote_to_stays_when_comity_goes() {
+    let own = [
+        (".mcp.json", "{ }"),
+        (".claude/settings.json", "{\"env\": {\"COMITY_AGENT\": \"mine\"}}"),
+        (".codex/config.toml", "[shell_environment_policy.set]\nCOMITY_AGENT = 'mine'\n"),
+    ];
+    let project = Project::with(&own);
+    let before = project.files();
+    assert!(project.unregister().is_empty());
+    assert_eq!(project.files(), before);
+    project.register_through(&server(), false);
+    project.unregister();
+    assert_eq!(project.files(), before);
+}
+
+#[test]
+fn an_address_that_no_hook_could_carry_is_refused() {
+    let agent = AgentId::parse("pair:web").unwrap();
+    for url in ["unix:/run/x", "http://x/$(id)", "http://x y", "127.0.0.1:80", "http://x';id;'"] {
+        assert!(Through::http(url, &agent).is_err(), "{url}");
+    }
 }
 
 #[test]
@@ -189,10 +277,28 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
     let project = Project::with(ODD);
     let before = project.files();
     let (root, beside) = (project.dir.path(), project.beside.path());
-    let foretold = register(root, beside, &AgentClient::ALL, false, true).unwrap();
+    let foretold = register(root, beside, &AgentClient::ALL, &Through::Stdio, false, true).unwrap();
     assert_eq!(project.files(), before);
     let done = project.register(false);
     assert_eq!((foretold.created, foretold.changed), (done.created, done.changed));
+}
+
+#[test]
+fn without_the_program_every_marker_of_a_client_stops_a_commit_and_a_person_is_only_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("gone");
+    install_hooks(dir.path(), None, &program, false).unwrap();
+    let commit = |marker: Option<&str>| {
+        #[expect(clippy::disallowed_methods, reason = "git runs the hook like this")]
+        let mut hook = std::process::Command::new(dir.path().join("hooks/pre-commit"));
+        // No directory of this path has comity.
+        hook.env_clear().env("PATH", "/nowhere").stderr(std::process::Stdio::null());
+        hook.envs(marker.map(|name| (name, "1"))).status().unwrap().success()
+    };
+    assert!(commit(None));
+    for marker in crate::identity::marker_variables().chain(["COMITY_AGENT"]) {
+        assert!(!commit(Some(marker)), "{marker}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::answer::{
     Requests, json, no_such_address, not_modified, other_methods, problem, problem_with, tagged,
 };
 use super::hall::{Hall, Root};
-use super::routes::{Address, Found, query};
+use super::routes::{Address, AtPath, query};
 use super::together::asks_for_all;
 use crate::Served;
 use axum::body::Bytes;
@@ -71,11 +71,11 @@ impl Hall {
     /// Answers a request for an operation.
     pub fn answer(&self, ask: &Ask) -> Outcome {
         let (address, id) = match self.routes.find(ask.method.as_str(), &ask.path) {
-            Found::Address(address, id) => (address, id),
-            Found::OtherMethods(methods) => {
+            AtPath::Address(address, id) => (address, id),
+            AtPath::OtherMethods(methods) => {
                 return Outcome::Now(other_methods(&methods.join(", ")));
             }
-            Found::Nothing => return Outcome::Now(no_such_address(&ask.path)),
+            AtPath::Nothing => return Outcome::Now(no_such_address(&ask.path)),
         };
         let outcome = match address.row.name == "inbox" && asks_for_all(ask) {
             true => self.inboxes(ask, address).map(Outcome::Now),

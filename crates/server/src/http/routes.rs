@@ -27,7 +27,7 @@ pub struct Address {
 pub struct Routes(Vec<Address>);
 
 /// What was found at a path.
-pub enum Found<'r> {
+pub enum AtPath<'r> {
     Address(&'r Address, Option<String>),
     /// Something is there, but it takes other methods.
     OtherMethods(Vec<&'static str>),
@@ -49,7 +49,7 @@ impl Routes {
     }
 
     /// Finds what is at a path. A name wins over a place for an id.
-    pub fn find(&self, method: &str, path: &str) -> Found<'_> {
+    pub fn find(&self, method: &str, path: &str) -> AtPath<'_> {
         let parts: Vec<&str> = path.split('/').collect();
         let mut there: Vec<(&Address, Option<String>)> =
             self.0.iter().filter_map(|one| Some((one, one.matches(&parts)?))).collect();
@@ -63,9 +63,9 @@ impl Routes {
         let methods: Vec<&'static str> = there.iter().map(|(one, _)| one.method).collect();
         let wanted = if method == "HEAD" { "GET" } else { method };
         match there.into_iter().find(|(one, _)| one.method == wanted) {
-            Some((address, id)) => Found::Address(address, id),
-            None if methods.is_empty() => Found::Nothing,
-            None => Found::OtherMethods(methods),
+            Some((address, id)) => AtPath::Address(address, id),
+            None if methods.is_empty() => AtPath::Nothing,
+            None => AtPath::OtherMethods(methods),
         }
     }
 }
@@ -198,11 +198,11 @@ mod tests {
 
     fn found(method: &str, path: &str) -> String {
         match Routes::all().find(method, path) {
-            Found::Address(address, id) => {
+            AtPath::Address(address, id) => {
                 format!("{} {}", address.row.name, id.unwrap_or_default())
             }
-            Found::OtherMethods(methods) => methods.join(","),
-            Found::Nothing => String::new(),
+            AtPath::OtherMethods(methods) => methods.join(","),
+            AtPath::Nothing => String::new(),
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn parameters_become_what_the_input_wants() {
         let routes = Routes::all();
-        let Found::Address(list, _) = routes.find("GET", "tasks") else { panic!() };
+        let AtPath::Address(list, _) = routes.find("GET", "tasks") else { panic!() };
         let input = |text: &str| list.input(&query(text).unwrap());
         let read = input("status=queued&status=review&limit=5&all=1&search=a+b&repo=x").unwrap();
         let wanted =

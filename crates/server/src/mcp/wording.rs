@@ -1,6 +1,6 @@
 //! Next steps in the words of the tools: a call that a model can make as it stands.
 
-use comity_core::hint::{Argument, Call, Given, Plain, Wording};
+use comity_core::hint::{Argument, Call, Given, Plain, Wording, op};
 use serde_json::{Map, Value, json};
 
 pub struct Tools;
@@ -126,7 +126,10 @@ impl Wording for Tools {
         match (argument.name.as_ref(), &argument.given) {
             ("help", _) => "input schema".to_owned(),
             ("wait", _) => "wait_seconds".to_owned(),
-            ("new", _) => "it on the command line with --new".to_owned(),
+            ("new", _) => {
+                let ask = self.call(&op("decision.ask").ask("question", "QUESTION"));
+                format!("it on the command line with --new, which a person does: `{ask}`")
+            }
             (name, Given::Value(text)) => format!("{name} {}", json!(text)),
             (name, Given::Placeholder(_) | Given::Nothing) => name.to_owned(),
         }
@@ -136,7 +139,8 @@ impl Wording for Tools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comity_core::hint::{op, say};
+    use comity_core::decide::unknown_name;
+    use comity_core::hint::say;
     use comity_core::refusal::Code;
 
     #[test]
@@ -152,6 +156,9 @@ mod tests {
         assert_eq!(all, r#"look_up {"what":"decisions"}"#, "no tool takes it");
         let brief = Tools.call(&op("brief").arg("task", "T1").arg("limit", "500"));
         assert_eq!(brief, r#"look_up {"what":"brief","id":"T1","limit":500}"#);
+        let hint = unknown_name("gate", "tets", Some("tests")).next_step().worded(&Tools);
+        assert!(hint.starts_with("did you mean tests?"), "{hint}");
+        assert!(hint.ends_with(r#"`ask {"question":"QUESTION"}`"#), "{hint}");
         let persons = Tools.call(&op("gate.waive").id("T1"));
         assert!(persons.ends_with("(no tool of yours; a person can)"), "{persons}");
     }

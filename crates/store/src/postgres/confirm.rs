@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a look at the server found of a transaction whose answer was lost.
-enum Found {
+enum LostAnswer {
     Nothing,
     /// It is stored. Whether the standbys have confirmed that.
     Stored(bool),
@@ -55,9 +55,9 @@ impl Home {
             }
             held = true;
             Ok(match self.look_for(last, left)? {
-                Found::Nothing => Some(false),
-                Found::Stored(true) => Some(true),
-                Found::Stored(false) => {
+                LostAnswer::Nothing => Some(false),
+                LostAnswer::Stored(true) => Some(true),
+                LostAnswer::Stored(false) => {
                     known = Known::OnPrimary;
                     None
                 }
@@ -69,7 +69,7 @@ impl Home {
         }
     }
 
-    fn look_for(&self, event: &Stored, left: Duration) -> Result<Found, DbError> {
+    fn look_for(&self, event: &Stored, left: Duration) -> Result<LostAnswer, DbError> {
         let link = Link::open(&self.config, self.connect_wait.min(left))?;
         let lock_wait = self.lock_wait.min(left).as_millis().max(1);
         link.batch(&format!("BEGIN; SET LOCAL lock_timeout = {lock_wait}"))?;
@@ -77,8 +77,8 @@ impl Home {
         let found = link.query(sql::EVENT_HASHES, values![vec![rows::signed(event.seq.0)]])?;
         let stored = found.first().map_or(Ok(false), |row| Ok(rows::hash(row, 1)? == event.hash));
         match stored {
-            Ok(true) => Ok(Found::Stored(self.mark(&link, left)?)),
-            Ok(false) => Ok(Found::Nothing),
+            Ok(true) => Ok(LostAnswer::Stored(self.mark(&link, left)?)),
+            Ok(false) => Ok(LostAnswer::Nothing),
             Err(error) => Err(error),
         }
     }
