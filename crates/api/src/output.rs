@@ -1,7 +1,7 @@
 //! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
 //! with the cursor of the next page.
 
-use comity_core::brief::Brief;
+use comity_core::brief::{Brief, NewsItem};
 use comity_core::event::PadChange;
 use comity_core::hint::Hint;
 use comity_core::land::LeaseViolation;
@@ -128,7 +128,13 @@ answers! {
         /// The task that the answer made, where the question proposed one.
         task: Option<TaskView>,
     }
-    MemoriesPage { memories: Vec<MemoryView>, next: Option<String>, }
+    MemoriesPage {
+        memories: Vec<MemoryView>,
+        next: Option<String>,
+        /// Of a search: what agents left for each other and has the words, the newest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        posts: Vec<NewsItem>,
+    }
     MemoryAnswer { memory: MemoryView, }
     DirectivesPage { directives: Vec<DirectiveView>, next: Option<String>, }
     DirectiveAnswer { directive: DirectiveView, }

@@ -166,7 +166,7 @@ table! {
     TaskAssign "task.assign" Write Assign own_rpc!("collab.auto_assign"), Assign => TaskAnswer, "Reserve a task for an agent";
     TaskLink "task.link" Write Link PEOPLE, Link => TaskAnswer, "Link a task to an item of another system";
     TaskClaim "task.claim" Write Claim ALL, Claim => ClaimAnswer, "Claim a task, or the best ready one, with leases on its files";
-    TaskStart "task.start" Write Start ALL, Start => TaskAnswer, "Start or continue the work on a task";
+    TaskStart "task.start" Write Start ALL, Start => BriefedTask, "Start or continue the work on a task";
     TaskSubmit "task.submit" Write Submit ALL, Submission => SubmitAnswer, "Submit the work for review";
     TaskReview "task.review" Write Review ALL, TaskVerbInput => TaskAnswer, "Take the review of a task, so that nobody else does it, too";
     TaskApprove "task.approve" Write Approve ALL, TaskVerbInput => TaskAnswer, "Approve the work";
@@ -212,7 +212,7 @@ table! {
     MemoryWrite "memory.write" Write Remember ALL, NewMemory => MemoryAnswer, "Write a memory";
     MemoryList "memory.list" Read none ALL, ListMemories => MemoriesPage, "List memories";
     MemoryShow "memory.show" Read none PEOPLE, ById => MemoryAnswer, "Show a memory";
-    MemorySearch "memory.search" Read none ALL, SearchMemories => MemoriesPage, "Find memories that have all words of a query, best match first";
+    MemorySearch "memory.search" Read none ALL, SearchMemories => MemoriesPage, "Find memories that have all words of a query, best match first, and what agents left for each other";
     MemoryUpdate "memory.update" Write Remember PEOPLE, UpdateMemory => MemoryAnswer, "Change a memory in place, under the same id";
     MemoryForget "memory.forget" Write Forget PEOPLE, ForgetMemory => MemoryAnswer, "Forget a memory";
     DirectiveCreate "directive.create" Write Direct PEOPLE, NewDirective => DirectiveAnswer, "Give a standing instruction";

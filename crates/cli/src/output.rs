@@ -24,6 +24,8 @@ pub struct Reply {
     answer: Option<Box<dyn Answer>>,
     /// Remarks, on stderr whatever stdout is for.
     pub notes: Vec<String>,
+    /// Words for people on stderr, where the words on stdout are for somebody else.
+    beside: String,
     pub exit: u8,
     /// Whether a long answer may go through a pager: it only shows something.
     paged: bool,
@@ -100,6 +102,12 @@ impl Reply {
         self
     }
 
+    /// Adds words for people beside an answer whose words are for somebody else.
+    pub fn beside(mut self, words: String) -> Reply {
+        self.beside = words;
+        self
+    }
+
     /// Adds remarks before those that are there.
     pub fn noted(mut self, notes: Vec<String>) -> Reply {
         self.notes.splice(0..0, notes);
@@ -149,6 +157,7 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
         remark(note);
     }
     if !json {
+        aside(&reply.beside);
         reply.news.iter().for_each(|item| remark(&human::post::news_line(item)));
     }
     if let (Ok(()), Some(refused)) = (&written, &reply.refusal) {

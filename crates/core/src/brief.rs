@@ -187,11 +187,15 @@ pub struct MessageLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct More {
     pub count: u64,
+    /// Whether there may be more than were counted: only the newest ones are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// How to get it, in the words of the door.
     pub how: String,
 }
 
-/// NEWS: a change, an interface version or a message that somebody was not given before.
+/// NEWS: a change, an interface version or a message that somebody was not given before; where somebody searches, what was
+/// found, and pads too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewsItem {
     pub kind: PostKind,
@@ -203,7 +207,7 @@ pub struct NewsItem {
     pub task: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Of an interface.
+    /// Of an interface, or the scope of a pad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,7 +218,7 @@ pub struct NewsItem {
 }
 
 pub fn news_item(post: &Post, repeated: bool) -> NewsItem {
-    let is_interface = post.kind == PostKind::Interface;
+    let is_named = matches!(post.kind, PostKind::Interface | PostKind::Pad);
     NewsItem {
         kind: post.kind,
         seq: post.seq.0,
@@ -223,8 +227,8 @@ pub fn news_item(post: &Post, repeated: bool) -> NewsItem {
         text: excerpt(&post.text),
         task: post.task.as_ref().map(ToString::to_string),
         paths: shown_paths(&post.paths),
-        name: is_interface.then(|| post.id.name().to_owned()),
-        version: is_interface.then_some(post.version),
+        name: is_named.then(|| post.id.name().to_owned()),
+        version: is_named.then_some(post.version),
         repeated,
     }
 }
@@ -299,7 +303,7 @@ impl Room {
     }
 
     /// Takes the room of a text; tells whether there was any.
-    fn take(&mut self, bytes: usize) -> bool {
+    pub fn take(&mut self, bytes: usize) -> bool {
         let fits = self.entries > 0 && bytes <= self.bytes;
         if fits {
             self.entries -= 1;
@@ -309,9 +313,9 @@ impl Room {
     }
 }
 
-/// Cuts a brief to its room: one entry of each kind in turn, each kind in its own order. `how` is said where something is
-/// left out.
-pub fn cut(all: Brief, mut room: Room, how: &str) -> Brief {
+/// Cuts a brief to its room: one entry of each kind in turn, each kind in its own order. Where something is left out, `how`
+/// is said, and whether there may be more than is left out here.
+pub fn cut(all: Brief, mut room: Room, (how, at_least): (&str, bool)) -> Brief {
     let mut brief = Brief::default();
     let mut left = 0;
     match all.pad {
@@ -352,7 +356,7 @@ pub fn cut(all: Brief, mut room: Room, how: &str) -> Brief {
             break;
         }
     }
-    brief.more = (left > 0).then(|| More { count: left, how: how.to_owned() });
+    brief.more = (left > 0).then(|| More { count: left, at_least, how: how.to_owned() });
     brief
 }
 
@@ -400,16 +404,18 @@ mod tests {
     fn a_brief_has_at_most_twelve_entries_and_says_what_is_left_out() {
         let changes = (0..20).map(|seq| change(seq, "renamed")).collect();
         let messages = (0..3).map(message).collect();
-        let brief = cut(Brief { changes, messages, ..Brief::default() }, Room::default(), "look");
+        let brief =
+            cut(Brief { changes, messages, ..Brief::default() }, Room::default(), ("look", true));
         assert_eq!((brief.changes.len(), brief.messages.len()), (9, 3));
-        assert_eq!(brief.more, Some(More { count: 11, how: "look".to_owned() }));
+        let how = "look".to_owned();
+        assert_eq!(brief.more, Some(More { count: 11, at_least: true, how }));
         assert_eq!(brief.changes[0].seq, 0);
     }
 
     #[test]
     fn a_brief_has_at_most_two_kib_of_text() {
         let changes = (0..12).map(|seq| change(seq, &"x".repeat(EXCERPT_BYTES_MAX))).collect();
-        let brief = cut(Brief { changes, ..Brief::default() }, Room::default(), "look");
+        let brief = cut(Brief { changes, ..Brief::default() }, Room::default(), ("look", false));
         let bytes: usize = brief.changes.iter().map(|it| it.text.len()).sum();
         assert!(bytes <= BRIEF_BYTES_MAX && bytes > BRIEF_BYTES_MAX / 2, "{bytes}");
         assert_eq!(brief.more.unwrap().count, 12 - brief.changes.len() as u64);

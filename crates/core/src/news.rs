@@ -19,7 +19,7 @@ pub const GIVEN_MAX: usize = 1_000;
 /// What one agent was given in one repository. It is kept outside the log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// What the agent worked on when everything up to `looked` was looked at, in few characters.
+    /// What the agent works on, in few characters: what concerns that was looked at up to `looked`, and given.
     #[serde(default)]
     pub scope: String,
     #[serde(default)]
@@ -89,6 +89,17 @@ impl Cursor {
         }
     }
 
+    /// Returns up to where everything counts as given.
+    pub fn floor(&self) -> Seq {
+        self.floor
+    }
+
+    /// Takes everything up to a place in the log for given: it is too old to be told.
+    pub fn give_up_to(&mut self, seq: Seq) {
+        self.floor = self.floor.max(seq);
+        self.given.retain(|given| *given > seq);
+    }
+
     /// Forgets something that nobody can be given any more.
     pub fn forget(&mut self, seq: Seq) {
         self.offered.remove(&seq);
@@ -128,6 +139,17 @@ mod tests {
         assert_eq!(cursor.lost(at(60)), [change(3)]);
         cursor.confirm([Seq(3)]);
         assert_eq!(cursor.unread(Seq(3), at(60)), None);
+    }
+
+    #[test]
+    fn what_is_too_old_to_be_told_takes_no_room() {
+        let mut cursor = Cursor::default();
+        cursor.offer((1..=9).map(change), at(0));
+        cursor.confirm((1..=9).map(Seq));
+        cursor.give_up_to(Seq(7));
+        assert_eq!(cursor.given, BTreeSet::from([Seq(8), Seq(9)]));
+        assert!((1..=9).all(|seq| cursor.unread(Seq(seq), at(0)).is_none()));
+        assert_eq!(cursor.unread(Seq(10), at(0)), Some(Unread::New));
     }
 
     #[test]

@@ -60,8 +60,29 @@ impl Search {
     }
 
     pub fn matches(&self, memory: &Memory) -> bool {
-        let counted = Counted::of(memory.texts());
+        self.finds(memory.texts())
+    }
+
+    /// Tells whether some texts have everything that is looked for.
+    pub fn finds<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
+        let counted = Counted::of(texts);
         !self.is_empty() && self.terms.iter().all(|term| counted.count(term) > 0)
+    }
+
+    /// Returns a text from the first line on that has something of what is looked for.
+    pub fn from_match<'t>(&self, text: &'t str) -> &'t str {
+        let has_some = |line: &str| {
+            let counted = Counted::of(std::iter::once(line));
+            self.terms.iter().any(|term| counted.count(term) > 0)
+        };
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            if has_some(line) {
+                return text.get(at..).unwrap_or(text);
+            }
+            at += line.len();
+        }
+        text
     }
 
     /// Orders memories, the best first, then the newest.

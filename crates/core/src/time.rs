@@ -37,6 +37,11 @@ impl Timestamp {
         Timestamp::from_ms(self.0.saturating_add(length.0))
     }
 
+    /// Returns this instant moved back, saturating at the beginning of time.
+    pub fn minus(self, length: Millis) -> Timestamp {
+        Timestamp::from_ms(self.0.saturating_sub(length.0))
+    }
+
     /// Returns how long it is from `earlier` to this instant, zero when it is not later.
     pub fn since(self, earlier: Timestamp) -> Millis {
         Millis(self.0.saturating_sub(earlier.0).max(0))

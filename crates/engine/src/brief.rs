@@ -20,11 +20,13 @@ use comity_core::refusal::Refusal;
 use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::view;
-use comity_store::DecisionQuery;
+use comity_store::{DecisionQuery, PostsFrom};
 use std::collections::BTreeSet;
 
-/// What is looked at of each kind and place, the newest of it.
+/// Posts of a kind that a brief chooses from, the newest ones; and posts that are looked up at a time.
 pub(crate) const LOOK_MAX: usize = 64;
+/// Times that a brief looks up posts of a kind, where it passes by what its reader wrote or was given.
+const LOOKS_MAX: usize = 4;
 /// Interfaces and memories that are looked at in one place.
 const FEW: usize = 16;
 /// Tasks whose answered questions a brief looks at: the task, what it is part of, what it waits for.
@@ -151,25 +153,42 @@ impl Reader<'_> {
         self.settled(|facts| Ok(facts.task(&repo, id)?.cloned()))
     }
 
-    /// Finds the posts of a kind that concern a scope, newest first, as far as they are wanted.
-    pub(crate) fn concerning(
+    /// Finds the newest posts of a kind that concern a scope, as far as they are wanted; and whether there may be more.
+    fn concerning(
         &mut self,
         kind: PostKind,
         scope: &Scope,
         cursor: &Cursor,
-        extent: Extent,
-    ) -> Result<Vec<PostForReader>, Refusal> {
-        let most = if kind == PostKind::Interface { FEW } else { LOOK_MAX };
-        let mut ids = self.tx.posts_at(&scope.repo, &scope.places(kind), most)?;
-        ids.truncate(LOOK_MAX * 2);
+        (extent, most): (Extent, usize),
+    ) -> Result<(Vec<PostForReader>, bool), Refusal> {
+        let places = scope.places(kind);
+        let mut from = PostsFrom::NEWEST;
         let mut found = Vec::new();
-        for (seq, id) in ids {
-            found.extend(self.found(scope, cursor, (seq, &id), extent)?);
+        for _ in 0..LOOKS_MAX {
+            let page = self.tx.posts_at(&scope.repo, &places, from, most)?;
+            let is_last = page.len() < most;
+            // Beyond that many, posts of another place may lie between.
+            for (seq, id) in page.into_iter().take(most) {
+                from = PostsFrom::Before(seq);
+                let Some(it) = self.found(scope, cursor, (seq, &id), extent)? else { continue };
+                if extent == Extent::Unread && it.unread.is_none() {
+                    // Whatever lies before it is as old.
+                    return Ok((found, false));
+                }
+                if found.len() == most {
+                    return Ok((found, true));
+                }
+                found.push(it);
+            }
+            if is_last {
+                return Ok((found, false));
+            }
         }
-        Ok(found)
+        Ok((found, true))
     }
 
-    /// Loads a post, if it still says what it said at that place in the log, concerns the scope, and is wanted.
+    /// Loads a post, if it still says what it said at that place in the log, concerns the scope, and is wanted. What is too
+    /// old to be told is not unread.
     pub(crate) fn found(
         &mut self,
         scope: &Scope,
@@ -187,9 +206,6 @@ impl Reader<'_> {
         let is_current = |post: &Post| post.seq == seq && scope.concerns(post);
         let Some(post) = post.filter(is_current) else { return Ok(None) };
         let is_fresh = now.since(post.ts) < NEWS_LIFE;
-        if extent == Extent::Unread && !is_fresh {
-            return Ok(None);
-        }
         Ok(Some(PostForReader { post, unread: unread.filter(|_| is_fresh) }))
     }
 
@@ -201,9 +217,15 @@ impl Reader<'_> {
         (extent, room): (Extent, Room),
     ) -> Result<Brief, Refusal> {
         let task = at_hand.task.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
-        let changes = self.concerning(PostKind::Change, scope, cursor, extent)?;
-        let messages = self.concerning(PostKind::Message, scope, cursor, extent)?;
-        let interfaces = self.concerning(PostKind::Interface, scope, cursor, Extent::Whole)?;
+        // One more than there is room for tells that something is left out.
+        let most = LOOK_MAX.max(room.entries + 1);
+        let few = FEW.max(room.entries + 1);
+        let (changes, more_changes) =
+            self.concerning(PostKind::Change, scope, cursor, (extent, most))?;
+        let (messages, more_messages) =
+            self.concerning(PostKind::Message, scope, cursor, (extent, most))?;
+        let (interfaces, more_interfaces) =
+            self.concerning(PostKind::Interface, scope, cursor, (Extent::Whole, few))?;
         let all = Brief {
             pad: self.pad_of(task.as_ref())?,
             interfaces: interfaces
@@ -222,7 +244,8 @@ impl Reader<'_> {
             None => at_hand.paths.iter().fold(op("brief"), |call, path| call.arg("paths", path)),
         };
         let how = comity_core::hint::Hint::from(asked.arg("limit", &PAGE_MAX)).to_string();
-        Ok(cut(all, room, &how))
+        let at_least = more_changes || more_messages || more_interfaces;
+        Ok(cut(all, room, (&how, at_least)))
     }
 
     fn pad_of(
@@ -240,8 +263,9 @@ impl Reader<'_> {
     /// Finds the memories about what is at hand, then those about everything, each the newest first.
     fn recalled_for(&mut self, scope: &Scope) -> Result<Vec<view::MemoryView>, Refusal> {
         let repo = scope.repo.clone();
-        let mut ids = self.tx.posts_at(&repo, &scope.memory_places(), FEW)?;
-        ids.extend(self.tx.posts_at(&repo, &[memories_of(GLOBAL_SCOPE)], FEW)?);
+        let mut ids = self.tx.posts_at(&repo, &scope.memory_places(), PostsFrom::NEWEST, FEW)?;
+        let global = [memories_of(GLOBAL_SCOPE)];
+        ids.extend(self.tx.posts_at(&repo, &global, PostsFrom::NEWEST, FEW)?);
         let now = self.facts.moment.now;
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();

@@ -13,6 +13,7 @@ use comity_api::{
 use comity_core::command::{CHANGE_NOTE, ClaimWish, Command, NewInterface, Submission, TaskVerb};
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::status::Status;
 use comity_protocol::neotx::named::Named;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -262,7 +263,6 @@ handlers! {
         TaskDepend(input) => input;
         TaskAssign(input) => input;
         TaskLink(input) => input;
-        TaskStart(input) => input;
         TaskSubmit(input) => Command::Submit(with_names(input));
         TaskReview(input) => moved(TaskVerb::Review, input);
         TaskApprove(input) => moved(TaskVerb::Approve, input);
@@ -325,11 +325,26 @@ crate::handlers_of! { Service, register_own {
             None => service.run(caller, Command::Claim(wish)),
         };
         let Answered { output, remarks } =
-            done.map_err(|refusal| service.briefed_refusal(caller, wanted.as_deref(), refusal))?;
+            done.map_err(|refusal| service.briefed_refusal(caller, wanted.as_deref(), refusal))
+                .map_err(|refusal| service.says_what_waits(caller, refusal))?;
         let again = matches!(output, Reply::Again(_));
         let mut output = output.take::<ClaimAnswer>()?;
         output.brief = service.brief_of_task(caller, &output.task.id, again);
         Ok(Answered { output, remarks })
+    };
+    TaskStart(service, caller, input) => {
+        let id = input.id.clone();
+        // Whoever has claimed the task was given the brief then.
+        let was_claimed =
+            service.task(caller, &id).is_ok_and(|task| task.status == Status::Claimed);
+        let Answered { output, remarks } = service
+            .run(caller, input.into())
+            .map_err(|refusal| service.briefed_refusal(caller, Some(&id), refusal))?;
+        let again = matches!(output, Reply::Again(_));
+        let TaskAnswer { task } = output.take()?;
+        let brief = || service.brief_of_task(caller, &task.id, again);
+        let brief = if was_claimed { None } else { brief() };
+        Ok(Answered { output: BriefedTask { task, brief }, remarks })
     };
     TaskHandoff(service, caller, input) => {
         let TaskAnswer { task } = service.run_command(caller, input)?;

@@ -6,13 +6,15 @@ use comity_api::{
     DirectiveAnswer, DirectivesPage, ListDirectives, ListMemories, MemoriesPage, MemoryAnswer,
     SearchMemories,
 };
+use comity_core::brief::{NewsItem, excerpt, news_item};
 use comity_core::decide::{check_filter, find_directive, find_memory};
 use comity_core::directive::{Directive, DirectiveFilter};
 use comity_core::facts::{Facts, Need};
 use comity_core::hint::Hint;
-use comity_core::ids::{DirectiveId, MemoryId};
+use comity_core::ids::{DirectiveId, MemoryId, Seq};
 use comity_core::limits::{MATCHES_MAX, PAGE_MAX};
 use comity_core::memory::{Memory, MemoryFilter};
+use comity_core::post::Post;
 use comity_core::refusal::Refusal;
 use comity_core::search::Search;
 use comity_core::state::Key;
@@ -21,8 +23,15 @@ use comity_store::{DirectiveQuery, MemoryQuery};
 
 /// Candidates that a search looks at; beyond that only the newest count.
 const CANDIDATES_MAX: usize = 100_000;
+/// Posts that a search looks through, the newest ones.
+const POSTS_MAX: usize = 20_000;
 /// Candidates that are read at a time.
 const READ_AT_A_TIME: usize = 200;
+
+/// Shows a post from where the words are.
+fn found_item(post: &Post, search: &Search) -> NewsItem {
+    NewsItem { text: excerpt(search.from_match(&post.text)), ..news_item(post, false) }
+}
 
 impl Reader<'_> {
     pub(crate) fn memory(&mut self, id: &str) -> Result<MemoryAnswer, Refusal> {
@@ -51,7 +60,7 @@ impl Reader<'_> {
         }
         let views: Vec<_> = found.iter().map(view::memory).collect();
         let (memories, next) = page(views, limit, |memory| memory.id.clone());
-        Ok(MemoriesPage { memories, next })
+        Ok(MemoriesPage { memories, next, posts: Vec::new() })
     }
 
     /// Finds memories by words, the best first. Of very many the newest are ranked.
@@ -79,7 +88,38 @@ impl Reader<'_> {
         let ranked = search.rank(found);
         let views: Vec<_> = ranked.iter().map(view::memory).collect();
         let (memories, next) = rest(views, skipped, limit);
-        Ok(MemoriesPage { memories, next })
+        // What only memories have is not looked for elsewhere.
+        let posts = match skipped == 0 && *filter == MemoryFilter::default() {
+            true => self.posts_with(&search, limit)?,
+            false => Vec::new(),
+        };
+        Ok(MemoriesPage { memories, next, posts })
+    }
+
+    /// Finds what agents left for each other by words, the newest first.
+    fn posts_with(&mut self, search: &Search, limit: usize) -> Result<Vec<NewsItem>, Refusal> {
+        let repo = self.caller.repo.clone();
+        let mut before = Seq(u64::MAX);
+        let mut found = Vec::new();
+        for _ in 0..POSTS_MAX / READ_AT_A_TIME {
+            let page = self.tx.posts_before(&repo, before, READ_AT_A_TIME)?;
+            let Some((last, _)) = page.last() else { break };
+            before = *last;
+            let needs: Vec<Need> =
+                page.into_iter().map(|(_, id)| Need::Entity(Key::Post(repo.clone(), id))).collect();
+            let mut facts = Facts::at(self.facts.moment, self.facts.head);
+            self.tx.load(&needs, &mut facts)?;
+            let has_all =
+                |post: &Post| search.finds([post.id.name(), post.text.as_str()].into_iter());
+            let mut some: Vec<Post> = facts.state.posts.into_values().filter(has_all).collect();
+            some.sort_by_key(|post| std::cmp::Reverse(post.seq));
+            found.extend(some);
+            if found.len() >= limit {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found.iter().map(|post| found_item(post, search)).collect())
     }
 
     /// Candidates are read into facts of their own, so that they do not pile up.

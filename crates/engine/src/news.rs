@@ -6,22 +6,22 @@
 use crate::brief::{AtHand, Extent, LOOK_MAX, PostForReader};
 use crate::caller::Caller;
 use crate::far::Whereabouts;
+use crate::past::last_before;
 use crate::read::Reader;
 use crate::service::{Memo, Service};
 use comity_core::brief::{Brief, NewsItem, Room, Scope, news_item};
 use comity_core::chain::Hash;
 use comity_core::facts::Saved;
 use comity_core::ids::{AgentId, RepoName, Seq};
-use comity_core::limits::{BRIEF_BYTES_MAX, BRIEF_ENTRIES_MAX};
-use comity_core::news::Cursor;
+use comity_core::news::{Cursor, NEWS_LIFE, Unread};
 use comity_core::policy::Policy;
 use comity_core::post::{PostId, PostKind};
 use comity_core::refusal::{Code, Refusal};
-use comity_store::{Changes, Rows, Store, WriteTx};
+use comity_store::{Changes, EventQuery, PostsFrom, Rows, Store, WriteTx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-/// Posts that one answer looks at, in pages; the next answer goes on from there.
+/// Times that one answer looks posts up; the next answer goes on from there.
 const PAGES_MAX: usize = 16;
 
 /// Agents whose offers a service remembers until they are confirmed.
@@ -56,6 +56,8 @@ enum Asked {
 struct Looked {
     given: Given,
     cursor: Option<Cursor>,
+    /// Whether there is more to look at next time.
+    goes_on: bool,
 }
 
 impl Service {
@@ -68,11 +70,11 @@ impl Service {
                 if mark.is_some_and(|mark| self.is_quiet(caller, mark)) {
                     return Ok(Vec::new());
                 }
-                let news = self.give(caller, Asked::News)?.news;
-                if let (Some(mark), true) = (mark, news.is_empty()) {
+                let (given, goes_on) = self.give(caller, Asked::News)?;
+                if let (Some(mark), true) = (mark, given.news.is_empty() && !goes_on) {
                     self.keep_quiet(caller, mark);
                 }
-                Ok(news)
+                Ok(given.news)
             }
         }
     }
@@ -84,7 +86,7 @@ impl Service {
         at_hand: AtHand,
         again: bool,
     ) -> Result<Brief, Refusal> {
-        Ok(self.give(caller, Asked::Brief(at_hand, again))?.brief)
+        Ok(self.give(caller, Asked::Brief(at_hand, again))?.0.brief)
     }
 
     /// Returns the whole brief for a caller whose context is fresh: whatever it was given before is forgotten.
@@ -93,7 +95,7 @@ impl Service {
             Some(id) => Ok(AtHand { task: Some(reader.find(id)?.id), paths: Vec::new() }),
             None => reader.held(),
         })?;
-        Ok(self.give(caller, Asked::Fresh(at_hand))?.brief)
+        Ok(self.give(caller, Asked::Fresh(at_hand))?.0.brief)
     }
 
     /// Tells whether something was offered to a caller through this service that is not confirmed yet.
@@ -116,24 +118,25 @@ impl Service {
         })
     }
 
-    fn give(&self, caller: &Caller, asked: Asked) -> Result<Given, Refusal> {
+    /// Returns what is asked for, and whether there is more to look at next time.
+    fn give(&self, caller: &Caller, asked: Asked) -> Result<(Given, bool), Refusal> {
         if caller.actor.is_file() {
-            return Ok(Given::default());
+            return Ok((Given::default(), false));
         }
         let looked = self.read(caller, |reader| {
             let cursor = cursor(reader)?;
             look(reader, cursor, &asked)
         })?;
         if looked.cursor.is_none() {
-            return Ok(looked.given);
+            return Ok((looked.given, looked.goes_on));
         }
         // What is offered is decided again under the lock: another process of the same agent may have been faster.
         let (caller, policy) = (caller.clone(), self.settings().policy.clone());
         let place = (caller.actor.clone(), caller.repo.clone());
-        let given = self.with_store(move |store| {
+        let (given, goes_on) = self.with_store(move |store| {
             change(store, &caller, &policy, |reader, cursor| {
-                let Looked { given, cursor } = look(reader, cursor, &asked)?;
-                Ok((given, cursor))
+                let Looked { given, cursor, goes_on } = look(reader, cursor, &asked)?;
+                Ok(((given, goes_on), cursor))
             })
         })?;
         let news = given.news.iter().map(|item| Seq(item.seq));
@@ -146,7 +149,7 @@ impl Service {
             }
             offers.entry(place).or_default().extend(seqs);
         }
-        Ok(given)
+        Ok((given, goes_on))
     }
 }
 
@@ -217,7 +220,8 @@ fn look_for_brief(
     let posts = offered(&brief);
     let is_new = !posts.is_empty();
     cursor.offer(posts, reader.facts.moment.now);
-    Ok(Looked { given: Given { brief, news: Vec::new() }, cursor: is_new.then_some(cursor) })
+    let given = Given { brief, news: Vec::new() };
+    Ok(Looked { given, cursor: is_new.then_some(cursor), goes_on: false })
 }
 
 /// Returns the posts that count as given with a brief.
@@ -233,83 +237,109 @@ fn offered(brief: &Brief) -> Vec<(Seq, PostId)> {
 fn look_for_news(reader: &mut Reader<'_>, mut cursor: Cursor) -> Result<Looked, Refusal> {
     let now = reader.facts.moment.now;
     let scope = reader.own_scope()?;
-    let digest = scope.digest();
-    let is_same = cursor.scope == digest;
-    let mut found = Vec::new();
+    let mut told = Told { room: Room::default(), items: Vec::new(), posts: Vec::new() };
     for (seq, id) in cursor.lost(now) {
         match reader.found(&scope, &cursor, (seq, &id), Extent::Unread)? {
-            Some(lost) => found.push(lost),
-            None => cursor.forget(seq),
-        }
-    }
-    let (unread, looked) = if is_same {
-        since(reader, &scope, &cursor)?
-    } else {
-        (everywhere(reader, &scope, &cursor)?, reader.facts.head.seq)
-    };
-    found.extend(unread);
-    found.sort_by_key(|it| it.post.seq);
-    found.dedup_by_key(|it| it.post.seq);
-    let mut room = BRIEF_BYTES_MAX;
-    let mut news = Vec::new();
-    let mut posts = Vec::new();
-    for it in &found {
-        let repeated = it.unread == Some(comity_core::news::Unread::Repeated);
-        let item = news_item(&it.post, repeated);
-        if news.len() == BRIEF_ENTRIES_MAX || item.text.len() > room {
-            break;
-        }
-        room -= item.text.len();
-        posts.push((it.post.seq, it.post.id.clone()));
-        news.push(item);
-    }
-    let all = posts.len() == found.len();
-    // A cursor saves a long way to the end of the log. Who has none yet looks by index, and needs none.
-    let far =
-        cursor != Cursor::default() && looked.0.saturating_sub(cursor.looked.0) > LOOK_MAX as u64;
-    let write = !posts.is_empty() || (far && all);
-    cursor.offer(posts, now);
-    // What did not fit is looked for again.
-    if all {
-        (cursor.scope, cursor.looked) = (digest, looked);
-    }
-    Ok(Looked { given: Given { brief: Brief::default(), news }, cursor: write.then_some(cursor) })
-}
-
-/// Finds what is unread among the posts since the last look, and how far this look went.
-fn since(
-    reader: &mut Reader<'_>,
-    scope: &Scope,
-    cursor: &Cursor,
-) -> Result<(Vec<PostForReader>, Seq), Refusal> {
-    let mut found = Vec::new();
-    let mut looked = cursor.looked;
-    for _ in 0..PAGES_MAX {
-        let page = reader.tx.posts_since(&scope.repo, looked, LOOK_MAX)?;
-        let full = page.len() == LOOK_MAX;
-        for (seq, id) in page {
-            found.extend(reader.found(scope, cursor, (seq, &id), Extent::Unread)?);
-            looked = seq;
-            if found.len() > BRIEF_ENTRIES_MAX {
-                return Ok((found, looked));
+            Some(lost) if lost.unread.is_some() => {
+                told.takes(&lost);
             }
-        }
-        if !full {
-            return Ok((found, reader.facts.head.seq));
+            _ => cursor.forget(seq),
         }
     }
-    Ok((found, looked))
+    let digest = scope.digest();
+    if cursor.scope != digest {
+        // Here it has not looked yet, so it looks at everything that is young enough.
+        if let Some(old) = too_old(reader, &scope)? {
+            cursor.give_up_to(old);
+        }
+        (cursor.scope, cursor.looked) = (digest, cursor.floor());
+    }
+    let walk = walk(reader, &scope, &cursor, &mut told)?;
+    cursor.looked = walk.looked;
+    told.items.sort_by_key(|item| item.seq);
+    // Whoever passed by much without being told anything goes on from there.
+    let write = !told.posts.is_empty() || walk.is_long;
+    cursor.offer(told.posts, now);
+    let given = Given { brief: Brief::default(), news: told.items };
+    Ok(Looked { given, cursor: write.then_some(cursor), goes_on: !walk.is_over })
 }
 
-/// Finds what is unread of everything that concerns a scope that was not looked at before.
-fn everywhere(
+/// What one answer tells, as far as there is room.
+struct Told {
+    room: Room,
+    items: Vec<NewsItem>,
+    posts: Vec<(Seq, PostId)>,
+}
+
+impl Told {
+    /// Takes something that is unread, if it fits.
+    fn takes(&mut self, it: &PostForReader) -> bool {
+        let item = news_item(&it.post, it.unread == Some(Unread::Repeated));
+        let fits = self.room.take(item.text.len());
+        if fits {
+            self.posts.push((it.post.seq, it.post.id.clone()));
+            self.items.push(item);
+        }
+        fits
+    }
+}
+
+/// How far one look went.
+struct Walk {
+    /// Everything up to here is told, or need not be.
+    looked: Seq,
+    is_over: bool,
+    is_long: bool,
+}
+
+/// Looks through what lies at the places of a scope, the oldest first, until there is no more room.
+fn walk(
     reader: &mut Reader<'_>,
     scope: &Scope,
     cursor: &Cursor,
-) -> Result<Vec<PostForReader>, Refusal> {
-    let mut found = Vec::new();
-    for kind in [PostKind::Change, PostKind::Interface, PostKind::Message] {
-        found.extend(reader.concerning(kind, scope, cursor, Extent::Unread)?);
+    told: &mut Told,
+) -> Result<Walk, Refusal> {
+    let places = told_places(scope);
+    let mut looked = cursor.looked;
+    for number in 0..PAGES_MAX {
+        let is_long = number > 0;
+        let page = reader.tx.posts_at(&scope.repo, &places, PostsFrom::After(looked), LOOK_MAX)?;
+        let is_last = page.len() < LOOK_MAX;
+        // Beyond that many, posts of another place may lie between.
+        for (seq, id) in page.into_iter().take(LOOK_MAX) {
+            let found = reader.found(scope, cursor, (seq, &id), Extent::Unread)?;
+            let is_told = told.posts.iter().any(|(known, _)| *known == seq);
+            if let Some(unread) = found.filter(|it| it.unread.is_some() && !is_told)
+                && !told.takes(&unread)
+            {
+                return Ok(Walk { looked, is_over: false, is_long });
+            }
+            looked = seq;
+        }
+        if is_last {
+            return Ok(Walk { looked, is_over: true, is_long });
+        }
     }
-    Ok(found)
+    Ok(Walk { looked, is_over: false, is_long: true })
+}
+
+/// Returns the places of everything that may be told to whoever has a scope.
+fn told_places(scope: &Scope) -> Vec<String> {
+    let kinds = [PostKind::Change, PostKind::Interface, PostKind::Message];
+    kinds.into_iter().flat_map(|kind| scope.places(kind)).collect()
+}
+
+/// Returns up to where the log is too old to be told, if anything of it lies at the places of a scope.
+fn too_old(reader: &mut Reader<'_>, scope: &Scope) -> Result<Option<Seq>, Refusal> {
+    let places = told_places(scope);
+    let oldest = reader.tx.posts_at(&scope.repo, &places, PostsFrom::After(Seq(0)), 1)?;
+    let Some((seq, _)) = oldest.first() else { return Ok(None) };
+    let before = reader.facts.moment.now.minus(NEWS_LIFE);
+    // Most often nothing is that old.
+    let first = EventQuery { after: Seq(seq.0 - 1), limit: 1, ..EventQuery::default() };
+    if reader.tx.events(&first)?.first().is_none_or(|event| event.ts > before) {
+        return Ok(None);
+    }
+    let head = reader.facts.head.seq;
+    last_before(reader.tx, before, head).map(Some)
 }

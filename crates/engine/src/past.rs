@@ -72,7 +72,7 @@ fn found(tx: &mut dyn ReadTx, moment: Moment) -> Result<Seq, Refusal> {
 }
 
 /// Finds the last event that is not later than a time. Times only grow along the log, but for a corrected clock.
-fn last_before(tx: &mut dyn ReadTx, time: Timestamp, head: Seq) -> Result<Seq, Refusal> {
+pub(crate) fn last_before(tx: &mut dyn ReadTx, time: Timestamp, head: Seq) -> Result<Seq, Refusal> {
     let (mut low, mut high) = (0, head.0);
     while low < high {
         let middle = low + (high - low).div_ceil(2);

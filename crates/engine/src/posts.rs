@@ -13,7 +13,7 @@ use comity_api::{
 };
 use comity_core::brief::Brief;
 use comity_core::chain::Stored;
-use comity_core::decide::{find_interface, pad_scope};
+use comity_core::decide::{find_interface, pad_scope, waits_for_others};
 use comity_core::event::Event;
 use comity_core::facts::Entity;
 use comity_core::ids::{Seq, TaskId};
@@ -21,8 +21,12 @@ use comity_core::limits::PAGE_MAX;
 use comity_core::post::{Post, PostId, PostKind};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::Key;
+use comity_core::status::Status;
 use comity_core::view::{self, InterfaceView};
-use comity_store::EventQuery;
+use comity_store::{EventQuery, TaskQuery};
+
+/// Tasks that the refusal of a claim names.
+const SENT_BACK_MAX: usize = 3;
 
 impl Service {
     /// Returns the task that the caller works on, if it is asked for one: the one claimed last.
@@ -90,6 +94,22 @@ impl Service {
         let at_hand = task.map(|task| AtHand { task: Some(task.id), paths: Vec::new() });
         let brief = at_hand.and_then(|at_hand| self.brief_for(caller, at_hand, false).ok());
         with_brief(refusal, brief)
+    }
+}
+
+impl Service {
+    /// Says in the refusal of a claim for which agents work waits that was sent back.
+    pub(crate) fn says_what_waits(&self, caller: &Caller, refusal: Refusal) -> Refusal {
+        if refusal.code != Code::NothingReady {
+            return refusal;
+        }
+        let sent_back = self.read(caller, |reader| {
+            let statuses = vec![Status::ChangesRequested];
+            let query = TaskQuery::of(caller.repo.clone(), SENT_BACK_MAX);
+            Ok(reader.tx.tasks(&TaskQuery { statuses, ..query })?)
+        });
+        let ttl = self.settings().policy.default_ttl;
+        waits_for_others(refusal, &sent_back.unwrap_or_default(), ttl)
     }
 }
 

@@ -19,12 +19,58 @@ struct Known {
     about: String,
 }
 
+/// Keys that are shown with an example: without a value, nothing is set, or what their meaning says. All others are shown
+/// with their default.
+const EXAMPLES: [&str; 33] = [
+    "store.url",
+    "project.repo",
+    "project.base",
+    "roles.critic",
+    "gates.required",
+    "gates.keep",
+    "gate.tests.command",
+    "gate.tests.timeout",
+    "gate.tests.env",
+    "branch.pattern",
+    "guard.max_commit_files",
+    "guard.max_commit_lines",
+    "guard.max_pr_lines",
+    "commit.template",
+    "labels.dialect",
+    "labels.states",
+    "labels.roles",
+    "github.repository",
+    "github.repositories",
+    "github.token_env",
+    "github.token_command",
+    "github.app",
+    "github.reviewer",
+    "github.assignee",
+    "github.people",
+    "github.agents",
+    "github.checks",
+    "github.webhook_secret_env",
+    "github.dialects",
+    "github.project",
+    "serve.open_read",
+    "sandbox.caches",
+    "redact.patterns",
+];
+/// Tables of which every key is an example.
+const TABLES_OF_EXAMPLES: [&str; 3] = ["prices.", "drivers.", "agent."];
+
+fn is_example(key: &str) -> bool {
+    EXAMPLES.contains(&key) || TABLES_OF_EXAMPLES.iter().any(|table| key.starts_with(table))
+}
+
 /// A setting as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub key: String,
     /// A text as it is, all else as TOML writes it; none where the default counts.
     pub value: Option<String>,
+    /// The default, where it is a fixed value.
+    pub default: Option<String>,
     /// The line of the file that sets it.
     pub line: Option<usize>,
     pub about: String,
@@ -76,15 +122,17 @@ pub fn list(root: &Path) -> Result<Vec<Setting>, Refusal> {
     let mut found: Vec<(String, String)> = Vec::new();
     leaves(document.as_table(), "", &mut found);
     let mut settings = Vec::new();
-    for Known { key, about, .. } in known() {
+    for Known { key, example, about } in known() {
         let at = found.iter().position(|(name, _)| *name == key);
         let value = at.map(|at| found.remove(at).1);
         let line = value.as_ref().and_then(|_| find_key(&text, &key));
-        settings.push(Setting { key, value, line, about });
+        let default = (!is_example(&key)).then(|| plain(&example));
+        settings.push(Setting { key, value, default, line, about });
     }
     for (key, value) in found {
         let line = find_key(&text, &key);
-        settings.push(Setting { key, value: Some(value), line, about: String::new() });
+        let (value, default) = (Some(value), None);
+        settings.push(Setting { key, value, default, line, about: String::new() });
     }
     Ok(settings)
 }
@@ -221,6 +269,42 @@ mod tests {
             let set = put(dir.path(), key, &text).unwrap_or_else(|bad| panic!("{key}: {bad:?}"));
             assert_eq!(set.value.as_deref(), Some(text.as_str()), "{key}");
         }
+    }
+
+    #[test]
+    fn what_is_shown_as_a_default_is_what_counts_without_a_setting() {
+        let resolved = |text: &str| {
+            let config = Config::parse(text, Path::new("config.toml")).unwrap();
+            let settings = config.settings().map_err(|_| ()).unwrap();
+            let github = config.github().map_err(|_| ()).unwrap();
+            let writes = config.writes().unwrap();
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                settings.policy,
+                settings.redact,
+                writes,
+                config.commits(),
+                config.protected_branches(),
+                config.serve_rate(),
+                github,
+                config.run_times().map_err(|_| ()),
+                config.elsewhere().map_err(|_| ()),
+                config.max_duration().map_err(|_| ()),
+                config.sandbox().map_err(|_| ()),
+                (config.allows_unpriced().map_err(|_| ()), config.agent("any").map_err(|_| ())),
+            )
+        };
+        let as_without = resolved("");
+        let mut others = Vec::new();
+        for Known { key, example, .. } in known().into_iter().filter(|one| !is_example(&one.key)) {
+            let (table, name) = key.rsplit_once('.').unwrap();
+            let value = plain(&example);
+            let value = if example.is_str() { format!("{value:?}") } else { value };
+            if resolved(&format!("[{table}]\n{name} = {value}\n")) != as_without {
+                others.push(key);
+            }
+        }
+        assert_eq!(others, [""; 0], "these are examples");
     }
 
     #[test]

@@ -145,19 +145,21 @@ pub trait ReadTx {
         limit: usize,
     ) -> Result<Vec<MemoryId>, StoreError>;
 
-    /// Returns the newest posts and memories at each of these places, at most so many a place, the newest first.
+    /// Returns the posts and memories at each of these places, at most so many a place: those next to an event, in the
+    /// order in which they lie away from it.
     fn posts_at(
         &mut self,
         repo: &RepoName,
         places: &[String],
+        from: PostsFrom,
         limit: usize,
     ) -> Result<Vec<(Seq, PostId)>, StoreError>;
 
-    /// Returns the posts that were written after an event, the oldest first.
-    fn posts_since(
+    /// Returns the posts that were written before an event, wherever they lie, the newest first.
+    fn posts_before(
         &mut self,
         repo: &RepoName,
-        after: Seq,
+        before: Seq,
         limit: usize,
     ) -> Result<Vec<(Seq, PostId)>, StoreError>;
 
@@ -370,6 +372,28 @@ pub struct RunQuery {
     pub live_only: bool,
     pub after: Option<RunId>,
     pub limit: usize,
+}
+
+/// From which event on posts are wanted, and which way.
+#[derive(Clone, Copy, Debug)]
+pub enum PostsFrom {
+    /// Backwards, the newest first.
+    Before(Seq),
+    /// The oldest first.
+    After(Seq),
+}
+
+impl PostsFrom {
+    /// From the end of the log back.
+    pub const NEWEST: PostsFrom = PostsFrom::Before(Seq(u64::MAX));
+
+    /// Tells whether an event lies on the wanted side.
+    pub fn has(self, seq: Seq) -> bool {
+        match self {
+            PostsFrom::Before(end) => seq < end,
+            PostsFrom::After(start) => seq > start,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! What lists have in common on every database: which statement is the narrowest, and how pages are put together.
 
 use crate::rows::EntityKind;
-use crate::{EventQuery, TaskQuery};
+use crate::{EventQuery, PostsFrom, TaskQuery};
 use comity_core::facts::Entity;
 use comity_core::ids::Seq;
 use comity_core::post::PostId;
@@ -101,9 +101,12 @@ fn merge_statuses<E>(
     Ok(all)
 }
 
-/// Puts what was found at several places in order, the newest first and each once.
-pub fn newest(mut found: Vec<(Seq, PostId)>) -> Vec<(Seq, PostId)> {
-    found.sort_by(|one, other| other.cmp(one));
+/// Puts what was found at several places in order, each once.
+pub fn merged(mut found: Vec<(Seq, PostId)>, from: PostsFrom) -> Vec<(Seq, PostId)> {
+    match from {
+        PostsFrom::Before(_) => found.sort_by(|one, other| other.cmp(one)),
+        PostsFrom::After(_) => found.sort(),
+    }
     found.dedup();
     found
 }

@@ -16,9 +16,10 @@ macro_rules! questions {
             memories_with = memories::memories_with(
                 repo: &RepoName, terms: &[comity_core::search::Term], limit: usize)
                 -> Vec<comity_core::ids::MemoryId>;
-            posts_at = posts::at(repo: &RepoName, places: &[String], limit: usize)
+            posts_at = posts::at(
+                repo: &RepoName, places: &[String], from: $crate::PostsFrom, limit: usize)
                 -> Vec<(Seq, comity_core::post::PostId)>;
-            posts_since = posts::since(repo: &RepoName, after: Seq, limit: usize)
+            posts_before = posts::before(repo: &RepoName, before: Seq, limit: usize)
                 -> Vec<(Seq, comity_core::post::PostId)>;
             directives = memories::directives(query: &$crate::DirectiveQuery)
                 -> Vec<comity_core::directive::Directive>;

@@ -397,7 +397,7 @@ const HELP_WORDS: [&str; 3] = ["help", "--help", "-h"];
 
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
-    let arguments = expanded(std::env::args_os().collect());
+    let arguments = plain_help(expanded(std::env::args_os().collect()));
     let asks = |word: &OsString| HELP_WORDS.iter().any(|help| word == help);
     let definition = match arguments.len() < 2 || arguments.iter().any(asks) {
         true => groups::grouped(Cli::command()),
@@ -407,6 +407,22 @@ pub fn parse() -> Result<Cli, clap::Error> {
     let definition: &mut clap::Command = Box::leak(Box::new(definition));
     let mut matches = definition.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
+}
+
+/// Leaves `--json` out beside `help`, which takes nothing but the names of commands. Whoever prints the help sees it where
+/// it was typed.
+fn plain_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_json = |word: &OsString| word == "--json";
+    let mut words = arguments.iter().skip(1).filter(|word| !is_json(word));
+    let (first, second) = (words.next(), words.next());
+    let is_help = |word: Option<&OsString>| word.is_some_and(|word| word == "help");
+    let is_group = |word: &OsString| {
+        at_once(Cli::command).find_subcommand(word).is_some_and(clap::Command::has_subcommands)
+    };
+    if is_help(first) || (is_help(second) && first.is_some_and(is_group)) {
+        arguments.retain(|word| !is_json(word));
+    }
+    arguments
 }
 
 /// Returns what `--color` says, also where the rest of the command line is wrong.

@@ -18,8 +18,9 @@ fn field(out: &mut String, name: &str, value: &str) {
 
 pub fn memories(answer: &MemoriesPage, screen: &Screen) -> String {
     let memories = &answer.memories;
+    let others = super::post::found(&answer.posts, screen);
     if memories.is_empty() && screen.terminal {
-        return "No memories.\n".to_owned();
+        return if others.is_empty() { "No memories.\n".to_owned() } else { others };
     }
     let mut table = Table::new(&["ID", "TYPE", "SCOPE", "TEXT"], "TEXT");
     for memory in memories {
@@ -36,7 +37,8 @@ pub fn memories(answer: &MemoriesPage, screen: &Screen) -> String {
             (text, style),
         ]);
     }
-    table.render(screen) + &more(answer.next.as_ref(), screen)
+    let table = table.render(screen) + &more(answer.next.as_ref(), screen);
+    if others.is_empty() { table } else { format!("{table}\n{others}") }
 }
 
 pub fn memory(answer: &MemoryAnswer, screen: &Screen) -> String {

@@ -2,13 +2,14 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, DIM, ago, more, paint, wrap};
+use super::words::{BOLD, DIM, ago, clean, more, paint, wrap};
 use comity_api::{
     BriefAnswer, InterfaceAnswer, InterfacesPage, PadAnswer, PadVersions, ToldAnswer,
 };
 use comity_core::brief::{Brief, NewsItem};
 use comity_core::event::PadChange;
 use comity_core::post::PostKind;
+use serde_json::Value;
 
 pub fn pad(answer: &PadAnswer, screen: &Screen) -> String {
     let pad = &answer.pad;
@@ -106,16 +107,47 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a brief in words; nothing for an empty one.
-pub fn brief_words(brief: &Brief, screen: &Screen) -> String {
+/// Returns a brief beside something else, under a heading; nothing for an empty one.
+pub fn from_others(brief: Option<&Brief>, screen: &Screen) -> String {
+    let words = brief.map(|brief| brief_words(brief, screen)).unwrap_or_default();
+    if words.is_empty() { words } else { format!("\nFrom others:\n{words}") }
+}
+
+/// Returns a brief that is shown outside an answer, so that nothing made its texts safe yet.
+pub fn beside(brief: Value) -> String {
+    let brief = serde_json::from_value::<Brief>(clean(brief)).ok();
+    from_others(brief.as_ref(), &Screen::detect())
+}
+
+/// Returns an entry with its kind before it, as wide as the screen.
+fn line_of(kind: &str, text: &str, screen: &Screen) -> String {
+    let wrapped = wrap(&one_line(text), "            ", screen.columns);
+    format!("  {}{}\n", paint(DIM, &format!("{kind:<10}")), wrapped.trim())
+}
+
+/// Returns what a search found of what agents left for each other; nothing where it found nothing.
+pub fn found(posts: &[NewsItem], screen: &Screen) -> String {
     let mut out = String::new();
-    let mut entry = |kind: &str, text: String| {
-        let wrapped = wrap(&one_line(&text), "            ", screen.columns);
-        out.push_str(&format!("  {}{}", paint(DIM, &format!("{kind:<10}")), wrapped.trim_start()));
-        if !out.ends_with('\n') {
-            out.push('\n');
-        }
-    };
+    for it in posts {
+        let of = match it.kind {
+            PostKind::Change => format!("{} ({}, {})", it.text, it.paths.join(" "), it.by),
+            PostKind::Message => format!("{}: {}", it.by, it.text),
+            PostKind::Interface | PostKind::Pad => format!(
+                "{}, version {}: {}",
+                it.name.as_deref().unwrap_or_default(),
+                it.version.unwrap_or_default(),
+                it.text
+            ),
+        };
+        out.push_str(&line_of(it.kind.as_str(), &of, screen));
+    }
+    if out.is_empty() { out } else { format!("From others:\n{out}") }
+}
+
+/// Returns a brief in words; nothing for an empty one.
+fn brief_words(brief: &Brief, screen: &Screen) -> String {
+    let mut out = String::new();
+    let mut entry = |kind: &str, text: String| out.push_str(&line_of(kind, &text, screen));
     for it in &brief.messages {
         entry("message", format!("{}: {}", it.from, it.text));
     }
@@ -144,7 +176,8 @@ pub fn brief_words(brief: &Brief, screen: &Screen) -> String {
         entry("pad", format!("{}, version {}: {}", pad.scope, pad.version, pad.head));
     }
     if let Some(more) = &brief.more {
-        entry("more", format!("{} left out: {}", more.count, more.how));
+        let at_least = if more.at_least { "at least " } else { "" };
+        entry("more", format!("{at_least}{} left out: {}", more.count, more.how));
     }
     out
 }

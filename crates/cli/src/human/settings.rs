@@ -15,6 +15,9 @@ pub struct SettingShown {
     pub key: String,
     /// None where the default counts.
     pub value: Option<String>,
+    /// The default, where it is a fixed value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
     /// Where the value comes from.
     pub origin: String,
     pub about: String,

@@ -1,9 +1,11 @@
 //! What happened, in words: one sentence an event, and a task with all that was said about it.
 
+use super::post::from_others;
 use super::words::{BAD, BOLD, DIM, GOOD, PLAIN, ago, cut, paint, width, wrap};
 use super::{Screen, task};
 use crate::terminal::Ink;
 use comity_api::{EventView, StoryAnswer};
+use comity_core::brief::Brief;
 use comity_core::view::DecisionView;
 use comity_engine::telling;
 use serde::{Deserialize, Serialize};
@@ -13,12 +15,15 @@ const ENTRIES_MAX: usize = 8;
 /// Lines of the timeline.
 const TIMELINE_MAX: usize = 12;
 
-/// What happened to one task or several.
+/// What happened to one task or several, each with what others left for whoever works on it.
 #[derive(Serialize, Deserialize)]
-pub struct Stories(pub Vec<StoryAnswer>);
+pub struct Stories(pub Vec<(StoryAnswer, Option<Brief>)>);
 
 pub fn all(stories: &Stories, screen: &Screen) -> String {
-    let told: Vec<String> = stories.0.iter().map(|story| full(story, screen)).collect();
+    let told = stories.0.iter();
+    let told: Vec<String> = told
+        .map(|(story, brief)| full(story, screen) + &from_others(brief.as_ref(), screen))
+        .collect();
     told.join("\n")
 }
 

@@ -1,7 +1,7 @@
 //! Tasks in words.
 
 use super::Screen;
-use super::post::brief_words;
+use super::post::from_others;
 use super::table::{Table, plain};
 use super::words::{
     BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, more, paint, short_sha, status_style,
@@ -63,7 +63,7 @@ pub fn line(answer: &TaskAnswer, screen: &Screen) -> String {
 }
 
 pub fn briefed(answer: &BriefedTask, screen: &Screen) -> String {
-    one_line(&answer.task, screen)
+    one_line(&answer.task, screen) + &from_others(answer.brief.as_ref(), screen)
 }
 
 pub fn submitted(answer: &SubmitAnswer, screen: &Screen) -> String {
@@ -270,10 +270,7 @@ pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
         out.push('\n');
         out.push_str(&wrap(&task.description, "  ", screen.columns));
     }
-    let brief = answer.brief.as_ref().map(|brief| brief_words(brief, screen)).unwrap_or_default();
-    if !brief.is_empty() {
-        out.push_str(&format!("\nFrom others:\n{brief}"));
-    }
+    out.push_str(&from_others(answer.brief.as_ref(), screen));
     out.push_str("\nNext:\n");
     let mut steps = vec![format!("export COMITY_FENCE={fence}")];
     steps.extend(answer.checkout.clone());

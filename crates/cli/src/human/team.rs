@@ -1,7 +1,7 @@
 //! Leases, agents and gates in words.
 
 use super::Screen;
-use super::post::brief_words;
+use super::post::from_others;
 use super::table::{Table, plain};
 use super::task::mark;
 use super::words::{BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, left, more, paint, short_sha};
@@ -16,13 +16,7 @@ pub fn leases(answer: &LeasesPage, screen: &Screen) -> String {
 }
 
 pub fn taken(answer: &LeasesAnswer, screen: &Screen) -> String {
-    let table = lease_table(&answer.leases, screen);
-    match answer.brief.as_ref().map(|brief| brief_words(brief, screen)) {
-        Some(brief) if !brief.is_empty() && screen.terminal => {
-            format!("{table}\nFrom others:\n{brief}")
-        }
-        _ => table,
-    }
+    lease_table(&answer.leases, screen) + &from_others(answer.brief.as_ref(), screen)
 }
 
 fn lease_table(leases: &[LeaseView], screen: &Screen) -> String {

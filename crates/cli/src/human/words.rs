@@ -130,7 +130,9 @@ pub fn refusal(refusal: &Refusal) -> String {
     let hint = paint(BUSY, "hint");
     let message = neutral(&refusal.message);
     let next = neutral(&crate::wording::next_step(refusal));
-    format!("{code}: {message}\n  {hint}: {next}\n")
+    // A brief that came with it counts as given.
+    let brief = refusal.details.get("brief").cloned().map(super::post::beside);
+    format!("{code}: {message}\n  {hint}: {next}\n{}", brief.unwrap_or_default())
 }
 
 /// Says one, or several.

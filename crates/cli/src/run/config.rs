@@ -28,8 +28,14 @@ pub(super) fn run(
         }
         ConfigCommand::Get { key } => {
             let one = shown(global, settings_file::get(root, &key)?)?;
-            let words = format!("{}\n", one.value.as_deref().unwrap_or_default());
-            Ok(Reply::text(json!({"setting": one}), words))
+            let value = one.value.as_deref().or(one.default.as_deref());
+            let words = format!("{}\n", value.unwrap_or_default());
+            let note = match (&one.value, &one.default) {
+                (Some(_), _) => None,
+                (None, Some(_)) => Some(format!("note: this is the default of {key}")),
+                (None, None) => Some(format!("note: {key} is not set ({})", one.about)),
+            };
+            Ok(Reply::text(json!({"setting": one}), words).noted(note.into_iter().collect()))
         }
         ConfigCommand::Set { key, value } => {
             let one = shown(global, settings_file::set(&context.actor, root, &key, &value)?)?;
@@ -55,7 +61,7 @@ fn not_yet(context: &Context, key: &str) -> Vec<String> {
 
 /// Says where a value comes from: an option, a variable, a line of the file, or comity itself.
 fn shown(global: &Global, setting: Setting) -> Result<SettingShown, Refusal> {
-    let Setting { key, value, line, about } = setting;
+    let Setting { key, value, default, line, about } = setting;
     let overruled = match key.as_str() {
         "store.url" => Some((&global.store, "--store", "COMITY_STORE")),
         "project.repo" => Some((&global.repo, "--repo", "COMITY_REPO")),
@@ -64,11 +70,11 @@ fn shown(global: &Global, setting: Setting) -> Result<SettingShown, Refusal> {
     if let Some((option, flag, variable)) = overruled {
         if let Some(given) = option {
             let (value, origin) = (Some(given.clone()), flag.to_owned());
-            return Ok(SettingShown { key, value, origin, about });
+            return Ok(SettingShown { key, value, default, origin, about });
         }
         if let Some(given) = crate::env::var(variable)? {
             let (value, origin) = (Some(given), variable.to_owned());
-            return Ok(SettingShown { key, value, origin, about });
+            return Ok(SettingShown { key, value, default, origin, about });
         }
     }
     let origin = match (&value, line) {
@@ -76,5 +82,5 @@ fn shown(global: &Global, setting: Setting) -> Result<SettingShown, Refusal> {
         (Some(_), Some(line)) => format!(".comity/config.toml:{line}"),
         (Some(_), None) => ".comity/config.toml".to_owned(),
     };
-    Ok(SettingShown { key, value, origin, about })
+    Ok(SettingShown { key, value, default, origin, about })
 }

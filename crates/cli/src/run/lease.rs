@@ -2,21 +2,29 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, show};
+use super::post::{say_how, say_how_refused};
+use super::{execute, reply, show};
 use crate::args::LeaseCommand;
 use crate::human;
 use crate::output::Reply;
 use comity_api::{AcquireLeases, CheckPaths, LeaseFilter, Nothing, ReleaseLeases, RenewLeases, op};
 use comity_core::refusal::Refusal;
+use comity_engine::Handler;
 use comity_project::Context;
+use comity_project::store::Access;
 
 pub(super) fn run(context: &Context, command: LeaseCommand) -> Result<Reply, Refusal> {
     match command {
         LeaseCommand::Acquire { patterns, task, purpose, ttl, shared, wait } => {
-            let patterns = context.mapper().patterns(&patterns)?;
-            let owner = None;
+            let about = patterns;
+            let (patterns, owner) = (context.mapper().patterns(&about)?, None);
             let input = AcquireLeases { patterns, task, purpose, ttl, shared, owner, wait };
-            execute::<op::LeaseAcquire>(context, input, human::team::taken)
+            let service = context.service(Access::Write)?;
+            let mut answered =
+                Handler::<op::LeaseAcquire>::handle(&service, &context.caller(), input)
+                    .map_err(|refusal| say_how_refused(refusal, &about))?;
+            say_how(answered.output.brief.as_mut(), &about);
+            Ok(reply(answered, human::team::taken))
         }
         LeaseCommand::Renew { ids, ttl } => {
             let input = RenewLeases { ids, ttl, owner: None };

@@ -104,10 +104,22 @@ fn is_task(context: &Context, id: &str) -> Result<bool, Refusal> {
 /// Words how to get what a brief leaves out.
 pub(super) fn say_how(brief: Option<&mut Brief>, about: &[String]) {
     if let Some(more) = brief.and_then(|brief| brief.more.as_mut()) {
-        let call = about.iter().fold(operation("brief"), |call, word| call.arg("ids", word));
-        let hint = Hint::from(call.arg("limit", &PAGE_MAX));
-        more.how = hint.worded(&crate::wording::CommandLine);
+        more.how = how(about);
     }
+}
+
+/// Words how to get what the brief of a refusal leaves out.
+pub(super) fn say_how_refused(mut refusal: Refusal, about: &[String]) -> Refusal {
+    let brief = refusal.details.get_mut("brief");
+    if let Some(place) = brief.and_then(|brief| brief.pointer_mut("/more/how")) {
+        *place = how(about).into();
+    }
+    refusal
+}
+
+fn how(about: &[String]) -> String {
+    let call = about.iter().fold(operation("brief"), |call, word| call.arg("ids", word));
+    Hint::from(call.arg("limit", &PAGE_MAX)).worded(&crate::wording::CommandLine)
 }
 
 /// Adds what is new for the caller to an answer. No answer fails for want of news.

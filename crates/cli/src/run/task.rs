@@ -2,7 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::post::say_how;
+use super::post::{say_how, say_how_refused};
 use super::{call, edit, execute, reply, show, task_fields, team, text, words};
 use crate::args::{
     CreateArgs, LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -23,7 +23,7 @@ use comity_core::command::{NewTask, StepVerb, Submission};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::REMEMBER;
-use comity_engine::{CommandOutput, Handler, Service};
+use comity_engine::{Answered, CommandOutput, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde::Serialize;
@@ -52,8 +52,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
             claim(context, Claim { id, role, skills, ttl, no_lease, start, owner, wait })
         }
         TaskCommand::Start { verb: VerbArgs { ids, reason }, ttl } => {
-            let input = |id| Start { id, ttl, reason: reason.clone() };
-            each::<op::TaskStart>(context, ids, input, TaskStep::Start, human::task::line)
+            start(context, ids, |id| Start { id, ttl, reason: reason.clone() })
         }
         TaskCommand::Submit(args) => submit(context, *args),
         TaskCommand::Handoff { id, subtask, plan } => {
@@ -113,9 +112,13 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
     let caller = context.caller();
     let ids = ids.into_iter().map(|id| ById { id });
     if !json {
-        let told: Result<_, Refusal> =
-            ids.map(|id| service.call::<op::TaskStory>(&caller, id)).collect();
-        return Ok(Reply::new(human::story::Stories(told?), human::story::all));
+        let told = ids.map(|id| {
+            let story = service.call::<op::TaskStory>(&caller, id)?;
+            let brief = whole_brief(&service, context, &story.task.id);
+            Ok((story, brief))
+        });
+        let told = told.collect::<Result<_, Refusal>>()?;
+        return Ok(Reply::new(human::story::Stories(told), human::story::all));
     }
     let mut tasks = Vec::new();
     for id in ids {
@@ -189,7 +192,9 @@ fn take_over(
 fn claim(context: &Context, mut wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     wish.id = comity_github::choose(context, &wish)?;
-    let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
+    let about: Vec<String> = wish.id.iter().cloned().collect();
+    let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)
+        .map_err(|refusal| say_how_refused(refusal, &about))?;
     let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
     say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     if let Some(branch) = branch {
@@ -205,6 +210,25 @@ fn claim(context: &Context, mut wish: Claim) -> Result<Reply, Refusal> {
         Err(failed) => reply
             .note(format!("note: comity could not write the mission's files: {}", failed.message)),
     })
+}
+
+/// Starts one task, with its brief where that claims it, or several, all or none.
+fn start(
+    context: &Context,
+    ids: Vec<String>,
+    input: impl Fn(String) -> Start,
+) -> Result<Reply, Refusal> {
+    let id = match <[String; 1]>::try_from(ids) {
+        Ok([id]) => id,
+        Err(ids) => return several(context, ids.into_iter().map(|id| TaskStep::Start(input(id)))),
+    };
+    let service = context.service(Access::Write)?;
+    let done = Handler::<op::TaskStart>::handle(&service, &context.caller(), input(id.clone()));
+    let about = std::slice::from_ref(&id);
+    let mut answered = done.map_err(|refusal| say_how_refused(refusal, about))?;
+    say_how(answered.output.brief.as_mut(), about);
+    let Answered { output, remarks } = answered;
+    Ok(Reply::new(output, human::task::briefed).noted(remarks))
 }
 
 fn land(context: &Context, args: LandArgs, json: bool) -> Result<Reply, Refusal> {
@@ -301,12 +325,13 @@ where
 {
     match <[String; 1]>::try_from(ids) {
         Ok([id]) => execute::<O>(context, input(id), words),
-        Err(ids) => {
-            let steps = ids.into_iter().map(|id| step(input(id))).collect();
-            let several = Several { ids: Vec::new(), steps };
-            execute::<op::TaskSeveral>(context, several, human::task::lines)
-        }
+        Err(ids) => several(context, ids.into_iter().map(|id| step(input(id)))),
     }
+}
+
+fn several(context: &Context, steps: impl Iterator<Item = TaskStep>) -> Result<Reply, Refusal> {
+    let several = Several { ids: Vec::new(), steps: steps.collect() };
+    execute::<op::TaskSeveral>(context, several, human::task::lines)
 }
 
 fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
@@ -339,5 +364,8 @@ fn handoff(
         service.call::<op::TaskHandoff>(&context.caller(), input)?;
     say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     let text = comity_protocol::collab::handoff(&task, subtask, plan);
-    Ok(Reply::text(json!({"task": task, "handoff": &text, "brief": brief}), text))
+    let words = human::post::beside(json!(brief));
+    let answer = json!({"task": task, "handoff": &text, "brief": brief});
+    // Whoever starts the fresh context reads stdout: that is the prompt, and nothing else.
+    Ok(Reply::text(answer, text).beside(words))
 }

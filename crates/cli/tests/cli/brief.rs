@@ -234,3 +234,121 @@ fn a_brief_has_the_answers_of_the_whole_initiative() {
         |task: &str| sandbox.json(&["brief", task])["brief"]["decisions"].as_array().unwrap().len();
     assert_eq!([decisions("T2"), decisions("T3"), decisions("T4")], [1, 1, 0]);
 }
+
+/// Twenty changes on `src/a.rs`, which are more than a brief has.
+fn many_changes(sandbox: &Sandbox) {
+    for number in 0..20 {
+        by(sandbox, "w2", &["note", "change", &format!("change {number}"), "--path", "src/a.rs"]);
+    }
+}
+
+#[test]
+fn words_in_a_pipe_have_the_brief_of_a_lease_and_of_a_refusal() {
+    let sandbox = project();
+    by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);
+    let granted = sandbox.comity().by("w1").args(&["lease", "acquire", "src/a.rs"]).done();
+    assert!(granted.stdout.contains("\nFrom others:\n"), "{}", granted.stdout);
+    assert!(granted.stdout.contains("renamed it"), "{}", granted.stdout);
+    for args in
+        [&["lease", "acquire", "src/a.rs"][..], &["task", "claim", "T1"], &["task", "start", "T1"]]
+    {
+        let who = args.join("-");
+        let refused = sandbox.comity().by(&who).args(args).done();
+        assert_eq!(refused.exit, 3, "{args:?}");
+        assert!(refused.stderr.contains("\nFrom others:\n"), "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("renamed it"), "{args:?}: {}", refused.stderr);
+        let list = by(&sandbox, &who, &["task", "list"]);
+        assert_eq!(list["news"], Value::Null, "{args:?}: it came already");
+    }
+}
+
+#[test]
+fn words_of_a_handoff_have_the_prompt_on_stdout_and_the_brief_on_stderr() {
+    let sandbox = project();
+    by(&sandbox, "w1", &["task", "claim", "T1"]);
+    by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);
+    let handed = sandbox.comity().by("w1").args(&["task", "handoff", "T1"]).done();
+    assert!(!handed.stdout.contains("renamed it"), "{}", handed.stdout);
+    assert!(handed.stderr.contains("From others:"), "{}", handed.stderr);
+    assert!(handed.stderr.contains("renamed it"), "{}", handed.stderr);
+}
+
+#[test]
+fn words_about_a_task_have_what_others_left() {
+    let sandbox = project();
+    by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);
+    let shown = sandbox.comity().by("w1").args(&["task", "show", "T1"]).done();
+    assert!(shown.stdout.contains("\nFrom others:\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("renamed it"), "{}", shown.stdout);
+}
+
+#[test]
+fn starting_a_task_that_nobody_had_claimed_brings_its_brief() {
+    let sandbox = project();
+    sandbox.json(&["task", "create", "Do b", "--file", "src/b.rs"]);
+    by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);
+    let started = by(&sandbox, "w1", &["task", "start", "T1"]);
+    assert_eq!(texts(&started["brief"]["changes"]), ["renamed it"]);
+    assert_eq!(by(&sandbox, "w1", &["task", "list"])["news"], Value::Null, "it came already");
+    by(&sandbox, "w3", &["task", "claim", "T2"]);
+    let started = by(&sandbox, "w3", &["task", "start", "T2"]);
+    assert_eq!(started["brief"], Value::Null, "it came with the claim");
+}
+
+#[test]
+fn what_a_brief_leaves_out_is_reached_by_a_command() {
+    let sandbox = project();
+    many_changes(&sandbox);
+    let how = |brief: &Value| brief["more"]["how"].as_str().unwrap().to_owned();
+    let granted = by(&sandbox, "w1", &["lease", "acquire", "src/a.rs"]);
+    assert_eq!(how(&granted["brief"]), "comity brief src/a.rs --limit 500");
+    let refused = |who: &str, args: &[&str]| sandbox.comity().by(who).args(args).refusal().0;
+    let error = refused("w3", &["lease", "acquire", "src/a.rs"]);
+    assert_eq!(how(&error["details"]["brief"]), "comity brief src/a.rs --limit 500");
+    let error = refused("w4", &["task", "claim", "T1"]);
+    assert_eq!(how(&error["details"]["brief"]), "comity brief T1 --limit 500");
+    let error = refused("w5", &["task", "start", "T1"]);
+    assert_eq!(how(&error["details"]["brief"]), "comity brief T1 --limit 500");
+    by(&sandbox, "w1", &["lease", "release", "--all"]);
+    let started = by(&sandbox, "w6", &["task", "start", "T1"]);
+    assert_eq!(how(&started["brief"]), "comity brief T1 --limit 500");
+}
+
+#[test]
+fn a_task_is_meant_however_its_id_is_written() {
+    let sandbox = project();
+    by(&sandbox, "w2", &["tell", "t1", "look at zone.rs"]);
+    by(&sandbox, "w2", &["memory", "write", "needs a database", "--type", "fact", "--scope", "t1"]);
+    let pad = by(&sandbox, "w2", &["pad", "append", "we are here", "t1"]);
+    assert_eq!(pad["pad"]["scope"], "global");
+    sandbox.write("api", "fn f()");
+    let published = by(&sandbox, "w2", &["interface", "publish", "api", "api", "--for", "t1"]);
+    assert_eq!(published["interface"]["for"], json!(["T1"]));
+    let brief = &by(&sandbox, "w1", &["task", "claim", "T1"])["brief"];
+    assert_eq!(texts(&brief["messages"]), ["look at zone.rs"]);
+    assert_eq!(texts(&brief["memories"]), ["needs a database"]);
+    assert_eq!(brief["interfaces"][0]["name"], "api");
+    for args in [
+        &["tell", "T99", "look"][..],
+        &["pad", "append", "x", "T99"],
+        &["pad", "show", "t99"],
+        &["interface", "publish", "other", "api", "--for", "T99"],
+        &["memory", "write", "x", "--type", "fact", "--scope", "T99"],
+    ] {
+        let (error, exit) = sandbox.comity().by("w2").args(args).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("not-found"), 4), "{args:?}");
+    }
+}
+
+#[test]
+fn a_search_in_words_shows_what_others_left_under_the_memories() {
+    let sandbox = project();
+    by(&sandbox, "w2", &["note", "change", "renamed parse to read", "--path", "src"]);
+    by(&sandbox, "w2", &["pad", "append", "## Plan\nfirst rename, then test"]);
+    let found = by(&sandbox, "w1", &["memory", "search", "rename"]);
+    assert_eq!(texts(&found["posts"]), ["first rename, then test", "renamed parse to read"]);
+    let words = sandbox.comity().by("w1").args(&["memory", "search", "rename"]).done().stdout;
+    assert!(words.contains("From others:"), "{words}");
+    assert!(words.contains("global, version 1: first rename, then test"), "{words}");
+    assert!(words.contains("renamed parse to read (src, w2)"), "{words}");
+}

@@ -3,7 +3,7 @@
 
 use crate::runs::{DONE, with_agent};
 use crate::sandbox::Sandbox;
-use crate::screens::{self, record};
+use crate::screens::{self, record, record_colours};
 use crate::tool_screens;
 
 /// In this order: some of them change what the next ones show.
@@ -153,6 +153,11 @@ fn what_crews_see_fits_80_and_120_columns() {
         let seen = record(&crew(), columns, SEEN);
         insta::assert_snapshot!(format!("crews_at_{columns}"), seen);
     }
+}
+
+#[test]
+fn what_crews_see_is_coloured_for_light_and_dark() {
+    insta::assert_snapshot!("crews_coloured", record_colours(&[crew(), crew()], SEEN));
 }
 
 #[test]

@@ -188,3 +188,52 @@ fn rule_2_2_a_claim_waits_until_something_is_ready_or_says_why_nothing_is() {
     let answer: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(answer["task"]["id"], "T2");
 }
+
+#[test]
+fn help_is_json_where_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["help", "--json"][..],
+        &["--json", "help"],
+        &["help", "task", "--json"],
+        &["task", "help", "claim", "--json"],
+    ] {
+        let done = sandbox.comity().args(args).done();
+        assert_eq!(done.exit, 0, "{args:?}: {}", done.stderr);
+        let answer: Value = serde_json::from_str(&done.stdout).unwrap();
+        assert!(answer["help"].as_str().unwrap().contains("Usage: comity"), "{args:?}: {answer}");
+    }
+}
+
+#[test]
+fn a_setting_that_nobody_set_is_told_with_its_default() {
+    let sandbox = Sandbox::new();
+    let got = sandbox.comity().args(&["config", "get", "limits.max_attempts"]).done();
+    assert_eq!(got.stdout, "3\n");
+    assert_eq!(got.stderr, "note: this is the default of limits.max_attempts\n");
+    let setting = &sandbox.json(&["config", "get", "limits.max_attempts"])["setting"];
+    assert_eq!((&setting["value"], &setting["default"]), (&Value::Null, &"3".into()));
+    assert_eq!(setting["origin"], "default");
+    let got = sandbox.comity().args(&["config", "get", "gates.required"]).done();
+    assert_eq!(got.stdout, "\n", "an example is no default");
+    assert!(got.stderr.contains("gates.required is not set"), "{}", got.stderr);
+    sandbox.json(&["config", "set", "limits.max_attempts", "5", "--as", "human:ann"]);
+    let got = sandbox.comity().args(&["config", "get", "limits.max_attempts"]).done();
+    assert_eq!((got.stdout.as_str(), got.stderr.as_str()), ("5\n", ""));
+}
+
+#[test]
+fn who_finds_nothing_queued_hears_for_whom_work_waits_that_was_sent_back() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Do a", "--as", "human:ann"]);
+    let by = |who: &str, args: &[&str]| sandbox.comity().by(who).args(args).json();
+    by("w1", &["task", "claim", "T1", "--start"]);
+    by("w1", &["task", "submit", "T1", "--empty", "--reason", "nothing to change"]);
+    by("human:ann", &["task", "request-changes", "T1", "--reason", "it is not right"]);
+    let (error, exit) = sandbox.comity().by("w2").args(&["task", "claim"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("nothing-ready"), 3));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("T1 was sent back and waits for w1 until 20"), "{message}");
+    assert!(error["hint"].as_str().unwrap().contains("comity task why T1"), "{error}");
+    assert_eq!(error["details"]["sent_back"], json!(["T1"]));
+}

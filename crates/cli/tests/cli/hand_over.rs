@@ -33,7 +33,8 @@ fn supervised(sandbox: &Sandbox) -> Value {
 
 /// What notes say about the branch.
 fn said(sandbox: &Sandbox) -> String {
-    let notes = sandbox.json(&["event", "list", "--type", "note", "--task", "T1"])["events"].clone();
+    let notes =
+        sandbox.json(&["event", "list", "--type", "note", "--task", "T1"])["events"].clone();
     let texts = notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap());
     texts.filter(|text| text.contains("feat/dates") || text.contains("branch of")).collect()
 }
@@ -55,7 +56,8 @@ fn a_branch_with_passing_tests_is_pushed_and_gets_its_pull_request_once() {
     assert_eq!(sandbox.git(&remote, &["rev-parse", "refs/heads/feat/dates"]), head);
     assert_eq!(task(&sandbox)["pr"], "https://x.example/pull/7");
     assert_eq!(run(&sandbox, "R1")["pr"], "https://x.example/pull/7");
-    let text = "pushed feat/dates of R1 to origin, and opened the pull request https://x.example/pull/7";
+    let text =
+        "pushed feat/dates of R1 to origin, and opened the pull request https://x.example/pull/7";
     assert_eq!(said(&sandbox), text);
     supervised(&sandbox);
     let opened = std::fs::read_to_string(sandbox.outside().join("opened")).unwrap();
@@ -71,10 +73,10 @@ fn files_that_need_no_pull_request_are_pushed_alone() {
     developed(&sandbox, &[]);
     supervised(&sandbox);
     sandbox.git(&remote, &["cat-file", "-e", "refs/heads/feat/dates:docs/dates.md"]);
-    assert_eq!((said(&sandbox), &task(&sandbox)["pr"]), (
-        "pushed feat/dates of R1 to origin".to_owned(),
-        &Value::Null
-    ));
+    assert_eq!(
+        (said(&sandbox), &task(&sandbox)["pr"]),
+        ("pushed feat/dates of R1 to origin".to_owned(), &Value::Null)
+    );
 }
 
 #[test]
@@ -144,7 +146,8 @@ fn a_branch_that_lost_a_commit_of_its_run_is_put_back_when_a_person_says_so() {
     let id = asked[0]["decision"].as_str().unwrap().to_owned();
     sandbox.comity().by("human:ann").args(&["decision", "answer", &id, "restore"]).json();
     let steps = supervised(&sandbox)["steps"].clone();
-    let went_on = steps.as_array().unwrap().iter().find(|step| step["rule"] == "resume.diverged.restore");
+    let went_on =
+        steps.as_array().unwrap().iter().find(|step| step["rule"] == "resume.diverged.restore");
     assert_eq!(went_on.map(|step| &step["run"]), Some(&json!("R2")), "{steps}");
     wait_for("the next run ends", || run(&sandbox, "R2")["ended_at"].is_string());
     assert_eq!(run(&sandbox, "R2")["state"], "succeeded");

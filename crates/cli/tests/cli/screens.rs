@@ -262,33 +262,93 @@ fn every_human_output_fits_80_and_120_columns() {
     }
 }
 
-#[test]
-fn colours_say_nothing_that_words_do_not_and_suit_light_and_dark() {
-    let sandbox = busy();
-    let mut all = String::new();
+/// Records how calls are coloured, one after the other, as a person: of two projects that are alike, one is shown with
+/// colours, the other without.
+pub fn record_colours(projects: &[Sandbox; 2], lines: &str) -> String {
     let inks = regex::Regex::new("\u{1b}\\[([0-9;]*)m").unwrap();
-    sandbox
-        .write("issues.jsonl", include_str!("../../../protocol/tests/golden/beads/issues.jsonl"));
-    let looked_at = "status|task list|task show T1|task why T2|task show T9|lease list|agent list|gate list T1|\
-                     decision list|decision show D1|log|whoami|config list|doctor|trust --list|log verify|\
-                     import beads issues.jsonl --dry-run";
-    for line in looked_at.split('|') {
-        let args: Vec<&str> = line.split(' ').collect();
-        let args = args.as_slice();
-        let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
-        let coloured = call.args(args).args(&["--color", "always"]).done();
-        let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
-        let plain = call.args(args).done();
-        let coloured = format!("{}{}", coloured.stdout, coloured.stderr);
+    let mut all = String::new();
+    for line in lines.lines() {
+        let words = line.split(' ').take_while(|word| *word != "--");
+        let own: Vec<&str> = line.split(' ').skip_while(|word| *word != "--").collect();
+        let asked: Vec<&str> = words.chain(["--as", "human:ann"]).collect();
+        let shown = |project: &Sandbox, colour: &str| {
+            let call = project.comity().env("COMITY_COLUMNS", "80").env("COLUMNS", "80");
+            let call = call.env("TZ", "UTC").args(&asked).args(&["--color", colour]).args(&own);
+            let done = call.done();
+            format!("{}{}", done.stdout, done.stderr)
+        };
+        let coloured = shown(&projects[0], "always");
+        // The sixteen inks of a terminal suit light and dark alike; black, white and grey do not, nor does a background.
         for found in inks.captures_iter(&coloured) {
             for one in found[1].split(';') {
-                assert!(["0", "1", "2", "31", "32", "35", "36"].contains(&one), "{one}");
+                assert!(["0", "1", "2", "31", "32", "35", "36"].contains(&one), "{line}: {one}");
             }
         }
-        let bare = sandbox.normal(&inks.replace_all(&coloured, ""));
-        assert_eq!(bare, sandbox.normal(&format!("{}{}", plain.stdout, plain.stderr)));
+        let plain = projects[1].normal(&shown(&projects[1], "never"));
+        assert_eq!(projects[0].normal(&inks.replace_all(&coloured, "")), plain, "{line}");
         all.push_str(&format!("$ comity {line}\n"));
-        all.push_str(&sandbox.normal(&inks.replace_all(&coloured, "‹$1›")));
+        all.push_str(&projects[0].normal(&inks.replace_all(&coloured, "‹$1›")));
     }
-    insta::assert_snapshot!("coloured", all);
+    all
+}
+
+#[test]
+fn colours_say_nothing_that_words_do_not_and_suit_light_and_dark() {
+    let projects = [busy(), busy()];
+    let issues = include_str!("../../../protocol/tests/golden/beads/issues.jsonl");
+    projects.iter().for_each(|project| project.write("issues.jsonl", issues));
+    let first = "doctor\ntrust --list\nimport beads issues.jsonl --dry-run\n";
+    insta::assert_snapshot!("coloured", record_colours(&projects, &format!("{first}{SEEN}")));
+}
+
+/// What people see where others left something for them.
+const LEFT: &str = "\
+status
+brief T4
+brief src/text.rs
+task show T4
+pad show
+pad history
+pad append the-parser-comes-first
+interface list
+interface show text
+interface publish text README.md --path src/text.rs
+interface show text --diff
+tell ada look-at-the-text
+note change words-are-split-elsewhere --path src/words.rs
+memory search text
+lease acquire src/date/a.rs
+lease acquire src/text.rs
+lease release --all
+task claim T1
+task claim T4
+task handoff T4
+task start T5
+brief nowhere
+";
+
+/// The same project where others left all that there is.
+fn left() -> Sandbox {
+    let sandbox = busy();
+    let by = |agent: &str, args: &[&str]| sandbox.comity().by(agent).args(args).json();
+    for title in ["Split the text", "Join the text"] {
+        by("human:ann", &["task", "create", title, "--file", "src/text.rs"]);
+    }
+    by("bob", &["interface", "publish", "text", "README.md", "--path", "src/text.rs"]);
+    by("bob", &["note", "change", "the text is UTF-8 everywhere now", "--path", "src/**"]);
+    by("bob", &["tell", "human:ann", "the text is the next thing to look at"]);
+    by("bob", &["tell", "T4", "begin with the splitting, since the joining needs it"]);
+    by("bob", &["pad", "append", "## Plan\nfirst the text, then the dates"]);
+    let scope = ["--type", "fact", "--scope", "src/text.rs"];
+    by("bob", &[&["memory", "write", "the text has no tabs"], &scope[..]].concat());
+    sandbox
+}
+
+#[test]
+fn what_others_left_fits_80_and_120_columns_and_is_coloured_alike() {
+    for columns in [80, 120] {
+        let seen = record(&left(), columns, LEFT);
+        insta::assert_snapshot!(format!("left_at_{columns}"), seen);
+    }
+    insta::assert_snapshot!("left_coloured", record_colours(&[left(), left()], LEFT));
 }

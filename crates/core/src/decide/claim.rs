@@ -58,6 +58,27 @@ impl Search<'_> {
     }
 }
 
+/// Adds to the refusal of a claim, where nothing is queued, whose work was sent back and until when it waits for them.
+pub fn waits_for_others(mut refusal: Refusal, sent_back: &[Task], default_ttl: Millis) -> Refusal {
+    let is_empty = |reasons: &Value| reasons.as_object().is_some_and(serde_json::Map::is_empty);
+    let nothing =
+        refusal.code == Code::NothingReady && refusal.details.get("reasons").is_some_and(is_empty);
+    let waits = |task: &Task| {
+        let (who, until) = (task.assignee.clone()?, task.sent_back_until(default_ttl)?);
+        Some((
+            task.id.clone(),
+            format!("{} was sent back and waits for {who} until {until}", task.id),
+        ))
+    };
+    let all: Vec<_> = sent_back.iter().filter_map(waits).collect();
+    let Some((first, _)) = all.first().filter(|_| nothing) else { return refusal };
+    let hint = say("look again then, or see ").quote(op("task.why").id(first));
+    let words: Vec<&str> = all.iter().map(|(_, words)| words.as_str()).collect();
+    let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+    refusal.message = format!("{}; {}", refusal.message, words.join(", "));
+    refusal.hint(hint).detail("sent_back", ids)
+}
+
 impl<'a> Rule<'a> {
     pub(super) fn claim(&mut self, wish: &'a ClaimWish) -> Ruling<Answer> {
         if let Some(owner) = wish.owner.as_ref().filter(|owner| **owner != self.request.actor) {

@@ -1,5 +1,6 @@
 //! Remembering, changing what is remembered, and forgetting.
 
+use super::posts::task_meant;
 use super::{Answer, Rule, not_found};
 use crate::command::{MemoryChanges, NewMemory};
 use crate::event::{Draft, Event, MemoryGone, MemorySuperseded, MemoryWritten};
@@ -38,7 +39,7 @@ impl<'a> Rule<'a> {
         let written = MemoryWritten {
             memory: id,
             kind: new.kind,
-            scope: scope.map_or_else(|| GLOBAL_SCOPE.to_owned(), |scope| scope.trim().to_owned()),
+            scope: scope.map_or(Ok(GLOBAL_SCOPE.to_owned()), |scope| self.about(&scope))?,
             text: new.text.trim().to_owned(),
             tags: new.tags.clone(),
             expires_at: new.expires.map(|life| self.now().plus(life)),
@@ -49,6 +50,13 @@ impl<'a> Rule<'a> {
             self.push(task, Event::MemorySuperseded(body));
         }
         Ok(Answer::Memory(id))
+    }
+
+    /// Reads what a memory is about: a task by its id, everything, or a path.
+    fn about(&self, scope: &str) -> Ruling<String> {
+        let scope = scope.trim();
+        let task = task_meant(self.facts, &self.request.repo, scope)?;
+        Ok(task.map_or_else(|| scope.to_owned(), |task| task.id.to_string()))
     }
 
     pub(super) fn update_memory(&mut self, id: &str, changes: &MemoryChanges) -> Ruling<Answer> {
@@ -65,7 +73,10 @@ impl<'a> Rule<'a> {
         let updated = MemoryWritten {
             memory: memory.id,
             kind: changes.kind.unwrap_or(memory.kind),
-            scope: trimmed(&changes.scope, &memory.scope),
+            scope: match &changes.scope {
+                Some(scope) => self.about(scope)?,
+                None => memory.scope.clone(),
+            },
             text: trimmed(&changes.text, &memory.text),
             tags: changes.tags.clone().unwrap_or_else(|| memory.tags.clone()),
             expires_at,

@@ -45,7 +45,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug, waits_for_others};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;

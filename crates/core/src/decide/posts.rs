@@ -1,5 +1,6 @@
 //! What agents leave for each other: change notices, messages, pads and interfaces.
 
+use super::access::not_found;
 use super::input::{Check, at_most, patterns, said, word};
 use super::{Answer, Rule};
 use crate::command::{NewInterface, PadWrite};
@@ -19,12 +20,23 @@ use crate::task::Task;
 /// The name that stands for everybody.
 const ALL: &str = "all";
 
-/// Finds the task with exactly this id; none where nothing has it.
-fn exact_task<'f>(facts: &'f Facts, repo: &RepoName, text: &str) -> Ruling<Option<&'f Task>> {
-    match TaskId::parse(text) {
-        Ok(id) => facts.task(repo, &id),
-        Err(_) => Ok(None),
+/// Finds the task that a word means where it may mean something else as well: by its id, or by its number, as in `7` and
+/// `t7`. A word like `T7` can mean nothing else, so there has to be such a task.
+pub(super) fn task_meant<'f>(
+    facts: &'f Facts,
+    repo: &RepoName,
+    text: &str,
+) -> Ruling<Option<&'f Task>> {
+    for id in TaskId::parse(text).ok().iter().chain(&TaskId::numbered(text)) {
+        if let Some(task) = facts.task(repo, id)? {
+            return Ok(Some(task));
+        }
     }
+    let number = text.strip_prefix(['T', 't']).unwrap_or_default();
+    if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(not_found("task", text).into());
+    }
+    Ok(None)
 }
 
 /// Returns the scope of the pad that a task's worker shares with others: its nearest parent, epic or initiative.
@@ -42,7 +54,10 @@ pub fn pad_scope(facts: &Facts, repo: &RepoName, text: Option<&str>) -> Ruling<S
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(GLOBAL_SCOPE.to_owned());
     };
-    let Some(task) = exact_task(facts, repo, text)? else { return Ok(text.to_owned()) };
+    // Epics are often called by a number, and whoever is told "pad 7" has to find that one.
+    let is_number = text.bytes().all(|digit| digit.is_ascii_digit());
+    let task = if is_number { None } else { task_meant(facts, repo, text)? };
+    let Some(task) = task else { return Ok(text.to_owned()) };
     let id = PostId::named(PostKind::Pad, task.id.as_str());
     let is_parent = !facts.children(repo, &task.id)?.is_empty() || facts.post(repo, &id)?.is_some();
     Ok(if is_parent { task.id.to_string() } else { shared_scope(task) })
@@ -156,7 +171,7 @@ impl Rule<'_> {
         {
             return Ok(Some(Recipient::Agent(id)));
         }
-        let task = exact_task(self.facts, &self.request.repo, name)?;
+        let task = task_meant(self.facts, &self.request.repo, name)?;
         Ok(task.map(|task| Recipient::Task(task.id.clone())))
     }
 

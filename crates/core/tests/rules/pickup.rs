@@ -312,6 +312,8 @@ fn a_directive_that_cannot_be_followed_now_makes_room_for_the_next() {
     let rules = |v: &View| steps_of(&w, v).into_iter().map(|step| step.rule).collect::<Vec<_>>();
     let mut v = view(&w);
     assert_eq!(rules(&v), ["directive.scout"], "one at a time");
-    v.seen.not_feasible.extend(v.directives.iter().filter(|one| one.priority == 1).map(|one| one.id));
+    v.seen
+        .not_feasible
+        .extend(v.directives.iter().filter(|one| one.priority == 1).map(|one| one.id));
     assert_eq!(rules(&v), ["directive.task"]);
 }

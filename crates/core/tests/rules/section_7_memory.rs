@@ -301,3 +301,16 @@ fn the_same_words_said_later_are_the_same_command() {
     let (one, other) = (Command::DirectiveCreate(new), Command::DirectiveCreate(later));
     assert_eq!(one.as_given(), other.as_given());
 }
+
+#[test]
+fn a_scope_that_is_a_task_is_that_task_however_its_id_is_written() {
+    let mut w = World::new();
+    w.by(ANN).creates(crate::verbs::task("one")).accepted();
+    w.by(IMPL).does(write(NewMemory { scope: Some("t1".into()), ..new("a") })).accepted();
+    assert_eq!(memory(&w, "M1").scope, "T1");
+    let elsewhere = MemoryChanges { scope: Some("T9".into()), ..MemoryChanges::default() };
+    w.by(IMPL).does(update("M1", elsewhere)).refused(Code::NotFound);
+    w.by(IMPL)
+        .does(write(NewMemory { scope: Some("t9".into()), ..new("b") }))
+        .refused(Code::NotFound);
+}

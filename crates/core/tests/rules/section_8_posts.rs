@@ -238,3 +238,33 @@ fn rule_8_work_that_lands_is_a_change_notice() {
     world.by(ANN).finishes("T3").accepted();
     assert_eq!(posts(&world, PostKind::Change).len(), 2);
 }
+
+#[test]
+fn rule_8_a_task_is_meant_however_its_id_is_written_and_has_to_be_there() {
+    let mut world = World::new();
+    world.by(ANN).creates(task("one")).accepted();
+    let scope = |text: &str| {
+        world.read(|facts| comity_core::decide::pad_scope(facts, &world.repo, Some(text)))
+    };
+    assert_eq!(scope("t1"), "global");
+    assert_eq!(scope("1"), "1", "an epic may be called by a number");
+    let to_it = [Recipient::Task(comity_core::ids::TaskId::parse("T1").unwrap())];
+    for to in ["T1", "t1", "1"] {
+        world.by(IMPL).does(tell(to, "look")).accepted();
+        assert_eq!(posts(&world, PostKind::Message).pop().unwrap().to, to_it, "{to}");
+    }
+    for text in ["T9", "t9"] {
+        world.by(IMPL).does(tell(text, "look")).refused(Code::NotFound);
+        let pad = pad(PadChange::Append, "x", Some(text), None);
+        world.by(IMPL).does(pad).refused(Code::NotFound);
+        let new = NewInterface {
+            name: "api".to_owned(),
+            text: "v1".to_owned(),
+            paths: Vec::new(),
+            audience: texts(&[text]),
+            task: None,
+            if_match: None,
+        };
+        world.by(IMPL).does(Command::InterfacePublish(Box::new(new))).refused(Code::NotFound);
+    }
+}

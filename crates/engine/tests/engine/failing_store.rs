@@ -21,8 +21,8 @@ use comity_core::time::Timestamp;
 use comity_engine::{Service, Settings};
 use comity_store::memory::MemoryStore;
 use comity_store::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader,
-    Rows, RunQuery, Store, StoreError, SystemClock, TaskQuery, Watch, WriteTx,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, PostsFrom, ReadTx,
+    Reader, Rows, RunQuery, Store, StoreError, SystemClock, TaskQuery, Watch, WriteTx,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,17 +94,19 @@ impl ReadTx for FailingTx<'_> {
         &mut self,
         repo: &RepoName,
         places: &[String],
+        from: PostsFrom,
         limit: usize,
-    ) -> Got<Vec<(Seq, PostId)>> {
-        self.inner.posts_at(repo, places, limit)
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.inner.posts_at(repo, places, from, limit)
     }
-    fn posts_since(
+
+    fn posts_before(
         &mut self,
         repo: &RepoName,
-        after: Seq,
+        before: Seq,
         limit: usize,
-    ) -> Got<Vec<(Seq, PostId)>> {
-        self.inner.posts_since(repo, after, limit)
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.inner.posts_before(repo, before, limit)
     }
     fn decisions(&mut self, query: &DecisionQuery) -> Got<Vec<Decision>> {
         self.inner.decisions(query)

@@ -229,3 +229,42 @@ fn of_very_many_matches_the_newest_are_ranked() {
     assert!(ids(&find(&mut world, "w2*", 500, None), "memories").len() > 100);
     println!("a rare word, and a beginning, in {:?}", start.elapsed());
 }
+
+#[test]
+fn a_search_finds_what_agents_left_for_each_other_too() {
+    for mut world in World::all() {
+        let name = world.name.clone();
+        let paths = vec!["src/date".to_owned()];
+        let text = "renamed parse_date to read_date".to_owned();
+        world.run("agent-1", Command::NoteChange { text, paths: paths.clone(), task: None });
+        let (to, text) = ("all".to_owned(), "zones are renamed tomorrow".to_owned());
+        world.run("agent-1", Command::Tell { to, text });
+        let pad = comity_core::command::PadWrite {
+            scope: None,
+            text: "## Plan\nfirst the parser\nthen the zones".to_owned(),
+            how: comity_core::event::PadChange::Append,
+            if_match: None,
+        };
+        world.run("agent-1", Command::PadWrite(Box::new(pad)));
+        let interface = comity_core::command::NewInterface {
+            name: "zones".to_owned(),
+            text: "fn zone()".to_owned(),
+            paths,
+            audience: Vec::new(),
+            task: None,
+            if_match: None,
+        };
+        world.run("agent-1", Command::InterfacePublish(Box::new(interface)));
+        let found = find(&mut world, "zone", 9, None);
+        let kinds = |found: &Value| -> Vec<String> {
+            let posts = found["posts"].as_array().cloned().unwrap_or_default();
+            posts.iter().map(|post| post["kind"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(kinds(&found), ["interface", "pad", "message"], "{name}: the newest first");
+        assert_eq!(found["posts"][1]["text"], "then the zones", "{name}: from where it is");
+        assert_eq!(kinds(&find(&mut world, "zone", 2, None)), ["interface", "pad"], "{name}");
+        assert_eq!(kinds(&find(&mut world, "renamed tomorrow", 9, None)), ["message"], "{name}");
+        let nothing: [String; 0] = [];
+        assert_eq!(kinds(&find(&mut world, "elephant", 9, None)), nothing, "{name}");
+    }
+}

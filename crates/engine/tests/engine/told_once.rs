@@ -2,10 +2,11 @@
 //! crashes, doubled commands, and on two hosts. What a crash may have lost comes again and says so.
 
 use crate::support::{World, without_git};
-use comity_api::{AcquireLeases, Claim, op};
+use comity_api::{AcquireLeases, AskBrief, Claim, op};
 use comity_core::brief::{Brief, NewsItem};
 use comity_core::command::{Command, NewInterface, NewTask};
 use comity_core::ids::{AgentId, RepoName};
+use comity_core::post::PostKind;
 use comity_engine::{Caller, Handler, Service};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use proptest::prelude::*;
@@ -21,6 +22,8 @@ enum Act {
     Change(usize),
     Tell(bool),
     Publish(usize),
+    /// The writer leaves more at one place than one look sees: changes, interfaces or messages.
+    Many(PostKind, usize),
     /// The reader claims a task on a path, twice under one key if the flag is set.
     Claim(usize, bool),
     Lease(usize),
@@ -29,17 +32,25 @@ enum Act {
     Both,
 }
 
+/// More than one look sees of a place.
+const MANY: usize = 70;
+
+fn kind() -> impl Strategy<Value = PostKind> {
+    prop_oneof![Just(PostKind::Change), Just(PostKind::Interface), Just(PostKind::Message)]
+}
+
 /// Acts, and whether the answer of each is lost.
 fn act() -> impl Strategy<Value = (Act, bool)> {
     let path = || 0..PATHS.len();
     let act = prop_oneof![
-        3 => path().prop_map(Act::Change),
-        1 => any::<bool>().prop_map(Act::Tell),
-        1 => path().prop_map(Act::Publish),
-        1 => (path(), any::<bool>()).prop_map(|(path, twice)| Act::Claim(path, twice)),
-        1 => path().prop_map(Act::Lease),
-        2 => Just(Act::Other),
-        1 => Just(Act::Both),
+        6 => path().prop_map(Act::Change),
+        2 => any::<bool>().prop_map(Act::Tell),
+        2 => path().prop_map(Act::Publish),
+        1 => (kind(), path()).prop_map(|(kind, path)| Act::Many(kind, path)),
+        2 => (path(), any::<bool>()).prop_map(|(path, twice)| Act::Claim(path, twice)),
+        2 => path().prop_map(Act::Lease),
+        4 => Just(Act::Other),
+        2 => Just(Act::Both),
     ];
     (act, proptest::bool::weighted(0.2))
 }
@@ -110,24 +121,11 @@ impl Scene {
 
     fn plays(&mut self, act: &Act, lost: bool) {
         match act {
-            Act::Change(path) => {
-                let (text, paths) = ("renamed".to_owned(), vec![PATHS[*path].to_owned()]);
-                self.world.run(WRITER, Command::NoteChange { text, paths, task: None });
-            }
-            Act::Tell(directly) => {
-                let to = if *directly { READER } else { "all" }.to_owned();
-                self.world.run(WRITER, Command::Tell { to, text: "look".to_owned() });
-            }
-            Act::Publish(path) => {
-                let new = NewInterface {
-                    name: format!("api-{path}"),
-                    text: "fn f()".to_owned(),
-                    paths: vec![PATHS[*path].to_owned()],
-                    audience: Vec::new(),
-                    task: None,
-                    if_match: None,
-                };
-                self.world.run(WRITER, Command::InterfacePublish(Box::new(new)));
+            Act::Change(path) => self.writes(PostKind::Change, *path, 0),
+            Act::Tell(directly) => self.writes(PostKind::Message, usize::from(*directly), 0),
+            Act::Publish(path) => self.writes(PostKind::Interface, *path, 0),
+            Act::Many(kind, path) => {
+                (0..MANY).for_each(|number| self.writes(*kind, *path, number));
             }
             Act::Claim(path, twice) => self.claims(*path, *twice, lost),
             Act::Lease(path) => {
@@ -150,6 +148,28 @@ impl Scene {
                 here.delivered(&caller(READER)).unwrap();
             }
         }
+    }
+
+    fn writes(&mut self, kind: PostKind, path: usize, number: usize) {
+        let paths = vec![PATHS[path].to_owned()];
+        let command = match kind {
+            PostKind::Change => {
+                Command::NoteChange { text: "renamed".to_owned(), paths, task: None }
+            }
+            PostKind::Interface => Command::InterfacePublish(Box::new(NewInterface {
+                name: format!("api-{path}-{number}"),
+                text: "fn f()".to_owned(),
+                paths,
+                audience: Vec::new(),
+                task: None,
+                if_match: None,
+            })),
+            PostKind::Message | PostKind::Pad => {
+                let to = if path == 1 { READER } else { "all" }.to_owned();
+                Command::Tell { to, text: "look".to_owned() }
+            }
+        };
+        self.world.run(WRITER, command);
     }
 
     fn claims(&mut self, path: usize, twice: bool, lost: bool) {
@@ -175,7 +195,7 @@ impl Scene {
     /// Lets the reader ask until there is nothing more, long after the last crash.
     fn settles(&mut self) {
         self.world.sleep(61);
-        for _ in 0..50 {
+        for _ in 0..500 {
             let news = self.world.engine.news(&caller(READER)).unwrap();
             self.seen.note(of_news(&news), false);
             self.world.engine.delivered(&caller(READER)).unwrap();
@@ -200,9 +220,16 @@ impl Scene {
                 held.iter().any(|own| comity_core::pattern::overlap(&parse(own), &path).is_some())
             })
         };
-        let input = comity_api::EventFilter { limit: Some(500), ..Default::default() };
-        let events =
-            self.world.engine.call::<op::EventList>(&caller(READER), input).unwrap().events;
+        let mut events: Vec<comity_api::EventView> = Vec::new();
+        loop {
+            let since = events.last().map(|event| comity_api::Since::Seq(event.seq));
+            let input = comity_api::EventFilter { limit: Some(500), since, ..Default::default() };
+            let page = self.world.engine.call::<op::EventList>(&caller(READER), input).unwrap();
+            if page.events.is_empty() {
+                break;
+            }
+            events.extend(page.events);
+        }
         let paths = |event: &comity_api::EventView| -> Vec<String> {
             serde_json::from_value(event.fields["paths"].clone()).unwrap()
         };
@@ -323,4 +350,111 @@ fn more_than_fits_into_a_brief_comes_with_the_next_answers() {
     }
     let wanted: Vec<String> = (0..18).map(|n| format!("change {n}")).collect();
     assert_eq!(rest, wanted);
+}
+
+/// Returns everything that news bring, until there are none.
+fn all_news(world: &World) -> Vec<NewsItem> {
+    let mut all = Vec::new();
+    loop {
+        let news = world.engine.news(&caller(READER)).unwrap();
+        world.engine.delivered(&caller(READER)).unwrap();
+        if news.is_empty() {
+            return all;
+        }
+        all.extend(news);
+    }
+}
+
+fn change(number: usize, path: &str) -> Command {
+    let (text, paths) = (format!("change {number}"), vec![path.to_owned()]);
+    Command::NoteChange { text, paths, task: None }
+}
+
+fn claimed_on(world: &mut World, path: &str) -> Brief {
+    let new =
+        NewTask { title: "work".to_owned(), files: vec![path.to_owned()], ..NewTask::default() };
+    world.run("human:ann", Command::CreateTask(Box::new(new)));
+    let claimed =
+        Handler::<op::TaskClaim>::handle(&world.engine, &caller(READER), Claim::default());
+    let brief = claimed.unwrap().output.brief.unwrap();
+    world.engine.delivered(&caller(READER)).unwrap();
+    brief
+}
+
+#[test]
+fn more_than_one_look_sees_is_told_all_the_same() {
+    for mut world in World::all() {
+        for number in 0..100 {
+            world.run(WRITER, change(number, "src/a.rs"));
+        }
+        let name = world.name.clone();
+        let brief = claimed_on(&mut world, "src/a.rs");
+        let more = brief.more.unwrap();
+        assert_eq!(brief.changes.len(), 12, "{name}");
+        assert!(more.at_least && more.count >= 50, "{name}: {more:?}");
+        let rest: Vec<String> = all_news(&world).into_iter().map(|item| item.text).collect();
+        let wanted: Vec<String> = (0..88).map(|number| format!("change {number}")).collect();
+        assert_eq!(rest, wanted, "{name}");
+    }
+}
+
+#[test]
+fn every_message_to_an_agent_arrives() {
+    let mut world = World::memory();
+    world.run(READER, Command::Heartbeat);
+    for number in 0..200 {
+        let (to, text) = (READER.to_owned(), format!("look at {number}"));
+        world.run(WRITER, Command::Tell { to, text });
+    }
+    let told: Vec<String> = all_news(&world).into_iter().map(|item| item.text).collect();
+    let wanted: Vec<String> = (0..200).map(|number| format!("look at {number}")).collect();
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn who_was_told_of_one_place_is_told_of_what_lay_at_another_before() {
+    let mut world = World::memory();
+    for number in 0..100 {
+        world.run(WRITER, change(number, "src/a.rs"));
+    }
+    for number in 100..200 {
+        world.run(WRITER, change(number, "src/b.rs"));
+    }
+    let first = claimed_on(&mut world, "src/b.rs").changes.len() + all_news(&world).len();
+    let second = claimed_on(&mut world, "src/a.rs").changes.len() + all_news(&world).len();
+    assert_eq!((first, second), (100, 100));
+}
+
+#[test]
+fn what_is_older_than_news_are_is_passed_over_and_what_is_younger_is_told() {
+    let mut world = World::memory();
+    for number in 0..70 {
+        world.run(WRITER, change(number, "src/a.rs"));
+    }
+    world.sleep(7 * 86_400);
+    for number in 70..80 {
+        world.run(WRITER, change(number, "src/a.rs"));
+    }
+    let brief = claimed_on(&mut world, "src/a.rs");
+    assert_eq!(brief.changes.len(), 10);
+    assert_eq!(brief.more, None, "what is too old is not counted either");
+    assert!(all_news(&world).is_empty());
+}
+
+#[test]
+fn a_brief_with_a_limit_reaches_what_is_older() {
+    let mut world = World::memory();
+    for number in 0..400 {
+        world.run(WRITER, change(number, "src/a.rs"));
+    }
+    let ask = |limit| {
+        let paths = vec!["src/a.rs".to_owned()];
+        let asked = AskBrief { paths, limit: Some(limit), ..AskBrief::default() };
+        world.engine.call::<op::Brief>(&caller(READER), asked).unwrap().brief
+    };
+    let brief = ask(300);
+    assert_eq!(brief.changes.len(), 300);
+    assert!(brief.more.unwrap().at_least);
+    let brief = ask(500);
+    assert_eq!((brief.changes.len(), brief.more), (400, None));
 }

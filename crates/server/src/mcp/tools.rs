@@ -92,8 +92,10 @@ impl Served {
         let ClaimTask { id, role, ttl, start, key } = given;
         let wish = Claim { id, role, ttl, start, ..Claim::default() };
         let caller = keyed(caller, key);
+        let asked = json!({"id": wish.id});
+        let claimed = Handler::<op::TaskClaim>::handle(&self.service, &caller, wish);
         let Answered { mut output, mut remarks } =
-            Handler::<op::TaskClaim>::handle(&self.service, &caller, wish)?;
+            claimed.map_err(|refusal| read_further_refused(refusal, asked))?;
         let brief = self.whole_brief(&caller, &output.task.id);
         let asked = json!({"id": output.task.id});
         // The claim stands even when the files that its mission names cannot be written.
@@ -169,15 +171,18 @@ impl Served {
             let (id, text) = (needed(task.clone(), "task")?, needed(text.clone(), "text")?);
             self.service.call::<op::TaskSubtask>(&caller, Subtask { id, step, text }).map(drop)
         };
+        let mut brief = None;
         match kind {
             RecordKind::Heartbeat => {
                 self.service.call::<op::AgentHeartbeat>(&caller, Nothing {}).map(drop)
             }
             RecordKind::Start => {
                 let (id, reason) = (needed(task.clone(), "task")?, text.clone());
-                self.service
-                    .call::<op::TaskStart>(&caller, Start { id, ttl: None, reason })
-                    .map(drop)
+                let input = Start { id, ttl: None, reason };
+                let about = json!({"id": input.id});
+                let started = self.service.call::<op::TaskStart>(&caller, input);
+                let started = started.map_err(|refusal| read_further_refused(refusal, about));
+                started.map(|it| brief = it.brief)
             }
             RecordKind::Progress => note("progress"),
             RecordKind::Discovery => note("discovery"),
@@ -206,7 +211,12 @@ impl Served {
         let mut answer = match task {
             Some(id) => {
                 let task = self.service.call::<op::TaskShow>(&caller, ById { id })?.task;
-                short(json!({ "task": json_of(&task)? }))
+                let about = json!({"id": task.id});
+                let mut answer = json!({ "task": json_of(&task)? });
+                if let (Some(brief), Some(fields)) = (&brief, answer.as_object_mut()) {
+                    fields.insert("brief".to_owned(), json_of(brief)?);
+                }
+                read_further(Ok(short(answer)), about)?
             }
             None => json!({}),
         };
@@ -435,11 +445,22 @@ impl What {
 }
 
 /// Says in a call of a tool how the rest of a brief is read: beside an answer, or in a refusal.
-pub fn read_further(mut done: ToolAnswer, mut asked: Value) -> ToolAnswer {
-    let brief = match &mut done {
-        Ok(answer) => answer.get_mut("brief"),
-        Err(refusal) => refusal.details.get_mut("brief"),
-    };
+pub fn read_further(done: ToolAnswer, asked: Value) -> ToolAnswer {
+    match done {
+        Ok(mut answer) => {
+            say_how(answer.get_mut("brief"), asked);
+            Ok(answer)
+        }
+        Err(refusal) => Err(read_further_refused(refusal, asked)),
+    }
+}
+
+pub fn read_further_refused(mut refusal: Refusal, asked: Value) -> Refusal {
+    say_how(refusal.details.get_mut("brief"), asked);
+    refusal
+}
+
+fn say_how(brief: Option<&mut Value>, mut asked: Value) {
     if let Some(how) = brief.and_then(|brief| brief.pointer_mut("/more/how")) {
         if let Some(fields) = asked.as_object_mut() {
             fields.insert("what".to_owned(), json!("brief"));
@@ -447,7 +468,6 @@ pub fn read_further(mut done: ToolAnswer, mut asked: Value) -> ToolAnswer {
         }
         *how = json!(format!("look_up {asked}"));
     }
-    done
 }
 
 fn with_remarks(mut answer: Value, remarks: &[String]) -> Value {

@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::listing;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
-    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery,
+    PostsFrom, ReadTx, Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::budget::{Budget, Scope};
@@ -308,6 +308,7 @@ impl ReadTx for Tx<'_> {
         &mut self,
         repo: &RepoName,
         places: &[String],
+        from: PostsFrom,
         limit: usize,
     ) -> Result<Vec<(Seq, PostId)>, StoreError> {
         let state = &self.data.state;
@@ -319,23 +320,24 @@ impl ReadTx for Tx<'_> {
         let all: Vec<_> = posts.chain(memories).collect();
         let mut found = Vec::new();
         for place in places {
-            let here = all.iter().filter(|(.., places)| places.contains(place));
+            let here =
+                all.iter().filter(|(seq, _, places)| from.has(*seq) && places.contains(place));
             let here = here.map(|(seq, id, _)| (*seq, id.clone())).collect();
-            found.extend(listing::newest(here).into_iter().take(limit));
+            found.extend(listing::merged(here, from).into_iter().take(limit));
         }
-        Ok(listing::newest(found))
+        Ok(listing::merged(found, from))
     }
 
-    fn posts_since(
+    fn posts_before(
         &mut self,
         repo: &RepoName,
-        after: Seq,
+        before: Seq,
         limit: usize,
     ) -> Result<Vec<(Seq, PostId)>, StoreError> {
         let posts = self.data.state.posts.values();
-        let new = posts.filter(|post| post.repo == *repo && post.seq > after);
-        let mut found: Vec<_> = new.map(|post| (post.seq, post.id.clone())).collect();
-        found.sort();
+        let old = posts.filter(|post| post.repo == *repo && post.seq < before);
+        let found = old.map(|post| (post.seq, post.id.clone())).collect();
+        let mut found = listing::merged(found, PostsFrom::Before(before));
         found.truncate(limit);
         Ok(found)
     }

@@ -4,6 +4,7 @@ use super::error::DbError;
 use super::link::{Link, arrays, values};
 use super::sql;
 use super::write::{Writer, bodies};
+use crate::PostsFrom;
 use crate::rows::{self, signed};
 use comity_core::ids::{RepoName, Seq};
 use comity_core::memory::Memory;
@@ -21,23 +22,29 @@ pub(super) fn at(
     link: &Link,
     repo: &RepoName,
     places: &[String],
+    from: PostsFrom,
     limit: usize,
 ) -> Result<Vec<(Seq, PostId)>, DbError> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let given = values![repo.as_str().to_owned(), places.to_vec(), rows::limit(limit)];
-    Ok(crate::listing::newest(found(&link.query(sql::POSTS_AT, given)?)?))
+    let (statement, event) = match from {
+        PostsFrom::Before(event) => (sql::POSTS_BACK_FROM, event),
+        PostsFrom::After(event) => (sql::POSTS_ON_FROM, event),
+    };
+    let repo = repo.as_str().to_owned();
+    let given = values![repo, places.to_vec(), signed(event.0), rows::limit(limit)];
+    Ok(crate::listing::merged(found(&link.query(statement, given)?)?, from))
 }
 
-pub(super) fn since(
+pub(super) fn before(
     link: &Link,
     repo: &RepoName,
-    after: Seq,
+    before: Seq,
     limit: usize,
 ) -> Result<Vec<(Seq, PostId)>, DbError> {
-    let given = values![repo.as_str().to_owned(), signed(after.0), rows::limit(limit)];
-    found(&link.query(sql::POSTS_SINCE, given)?)
+    let given = values![repo.as_str().to_owned(), signed(before.0), rows::limit(limit)];
+    found(&link.query(sql::POSTS_BEFORE, given)?)
 }
 
 /// Where something is found: repository, id, place in the log, places.

@@ -515,11 +515,16 @@ pub(super) const DIRECTIVES_DUE: &str =
 pub(super) const POST: &str = "SELECT body FROM posts WHERE repo = $1 AND id = $2";
 pub(super) const POSTS_AFTER: &str = "SELECT body FROM posts
     WHERE (repo, id) > ($1, $2) ORDER BY repo, id LIMIT $3";
-pub(super) const POSTS_SINCE: &str =
-    "SELECT seq, id FROM posts WHERE repo = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-pub(super) const POSTS_AT: &str = "SELECT t.seq, t.id FROM unnest($2::text[]) u (place), LATERAL (
-    SELECT seq, id FROM post_places WHERE repo = $1 AND place = u.place
-    ORDER BY seq DESC LIMIT $3) t";
+pub(super) const POSTS_BEFORE: &str =
+    "SELECT seq, id FROM posts WHERE repo = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+pub(super) const POSTS_BACK_FROM: &str = "SELECT t.seq, t.id
+    FROM unnest($2::text[]) u (place), LATERAL (
+    SELECT seq, id FROM post_places WHERE repo = $1 AND place = u.place AND seq < $3
+    ORDER BY seq DESC LIMIT $4) t";
+pub(super) const POSTS_ON_FROM: &str = "SELECT t.seq, t.id
+    FROM unnest($2::text[]) u (place), LATERAL (
+    SELECT seq, id FROM post_places WHERE repo = $1 AND place = u.place AND seq > $3
+    ORDER BY seq LIMIT $4) t";
 pub(super) const SET_POSTS: &str = "INSERT INTO posts (repo, id, seq, body)
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
     ON CONFLICT (repo, id) DO UPDATE SET seq = excluded.seq, body = excluded.body";

@@ -4,6 +4,7 @@ use super::error::DbError;
 use super::query::collect;
 use super::sql;
 use super::write::run;
+use crate::PostsFrom;
 use crate::rows::{self, json, signed};
 use comity_core::ids::{RepoName, Seq};
 use comity_core::memory::Memory;
@@ -19,24 +20,29 @@ pub(super) fn at(
     conn: &Connection,
     repo: &RepoName,
     places: &[String],
+    from: PostsFrom,
     limit: usize,
 ) -> Result<Vec<(Seq, PostId)>, DbError> {
+    let (statement, event) = match from {
+        PostsFrom::Before(event) => (sql::POSTS_BACK_FROM, event),
+        PostsFrom::After(event) => (sql::POSTS_ON_FROM, event),
+    };
     let mut all = Vec::new();
     for place in places {
-        let given = params![repo.as_str(), place, rows::limit(limit)];
-        all.extend(collect(conn, sql::POSTS_AT, given, found)?);
+        let given = params![repo.as_str(), place, signed(event.0), rows::limit(limit)];
+        all.extend(collect(conn, statement, given, found)?);
     }
-    Ok(crate::listing::newest(all))
+    Ok(crate::listing::merged(all, from))
 }
 
-pub(super) fn since(
+pub(super) fn before(
     conn: &Connection,
     repo: &RepoName,
-    after: Seq,
+    before: Seq,
     limit: usize,
 ) -> Result<Vec<(Seq, PostId)>, DbError> {
-    let given = params![repo.as_str(), signed(after.0), rows::limit(limit)];
-    collect(conn, sql::POSTS_SINCE, given, found)
+    let given = params![repo.as_str(), signed(before.0), rows::limit(limit)];
+    collect(conn, sql::POSTS_BEFORE, given, found)
 }
 
 pub(super) fn set(conn: &Connection, post: &Post) -> Result<(), DbError> {

@@ -303,10 +303,12 @@ statements! {
     POST = "SELECT body FROM posts WHERE repo = ?1 AND id = ?2";
     POSTS_AFTER = "SELECT body FROM posts INDEXED BY posts_by_id
         WHERE (repo, id) > (?1, ?2) ORDER BY repo, id LIMIT ?3";
-    POSTS_SINCE = "SELECT seq, id FROM posts INDEXED BY posts_by_seq
-        WHERE repo = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
-    POSTS_AT = "SELECT seq, id FROM post_places
-        WHERE repo = ?1 AND place = ?2 ORDER BY seq DESC LIMIT ?3";
+    POSTS_BEFORE = "SELECT seq, id FROM posts INDEXED BY posts_by_seq
+        WHERE repo = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
+    POSTS_BACK_FROM = "SELECT seq, id FROM post_places
+        WHERE repo = ?1 AND place = ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4";
+    POSTS_ON_FROM = "SELECT seq, id FROM post_places
+        WHERE repo = ?1 AND place = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4";
     PLACES_OF = "SELECT place, seq FROM post_places INDEXED BY post_places_by_id
         WHERE repo = ?1 AND id = ?2";
     SET_POST = "INSERT INTO posts (repo, id, seq, body) VALUES (?1, ?2, ?3, ?4)

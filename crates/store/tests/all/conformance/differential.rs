@@ -22,8 +22,8 @@ use comity_core::task::Priority;
 use comity_core::time::{Millis, Timestamp};
 use comity_store::memory::MemoryStore;
 use comity_store::{
-    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader, StoreError,
-    TaskQuery,
+    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, PostsFrom, ReadTx, Reader,
+    StoreError, TaskQuery,
 };
 
 const STEPS: usize = 250;
@@ -296,9 +296,12 @@ fn look(tx: &mut dyn ReadTx, seed: u64, given: &Given) -> Result<Vec<String>, St
         kinds.into_iter().flat_map(|kind| places_near(kind, prefix)).collect();
     places.push(place_of(PlaceKind::Message, &Recipient::All));
     places.push(memories_of("global"));
+    let event = Seq(chance.below(50));
     Ok(vec![
-        format!("{places:?} {:?}", tx.posts_at(&repo(), &places, 3)?),
-        format!("{:?}", tx.posts_since(&repo(), Seq(chance.below(50)), 5)?),
+        format!("{places:?} {:?}", tx.posts_at(&repo(), &places, PostsFrom::NEWEST, 3)?),
+        format!("{event} {:?}", tx.posts_at(&repo(), &places, PostsFrom::After(event), 3)?),
+        format!("{event} {:?}", tx.posts_at(&repo(), &places, PostsFrom::Before(event), 3)?),
+        format!("{event} {:?}", tx.posts_before(&repo(), event, 5)?),
         format!("{:?}", tx.leases_below(&repo(), "src", 3)?),
         format!("{memories:?} {:?}", tx.memories(&memories)?),
         format!("{search:?} {:?}", tx.memories_with(&repo(), search.looked_up(), 9)?),

@@ -78,7 +78,7 @@ cases! {
     memories: memories_are_filtered_and_paged, memories_are_found_by_their_words_and_stems,
         words_follow_their_memory, candidates_hold_every_match,
         directives_are_paged_and_follow_their_events, memories_and_directives_fall_due;
-    posts: posts_and_memories_are_found_at_their_places, posts_are_listed_since_an_event,
+    posts: posts_and_memories_are_found_at_their_places, posts_are_listed_page_by_page,
         places_follow_a_new_version, leases_below_a_directory_are_bounded;
     runs: runs_are_filtered_and_paged, runs_fall_due,
         budgets_follow_their_events_and_come_in_the_order_of_their_scopes;
