@@ -185,16 +185,21 @@ fn who_wants_changes_is_heard_beside_who_approves() {
     let (pull, _) = handed_in(&field, &engine, "src/dates.rs");
     // Both within one pass, the approval first by every order but this one.
     let approved = review(&field, "ann", pull, "APPROVE");
-    review(&field, "bob", pull, "REQUEST_CHANGES");
+    let wanted = review(&field, "bob", pull, "REQUEST_CHANGES");
     engine.settle();
     assert_eq!(engine.status("T1"), "changes_requested");
     engine.json(AGENT, &["task", "start", "T1"]);
     engine.json(AGENT, &["task", "submit", "T1"]);
     engine.settle();
     assert_eq!(engine.status("T1"), "approved", "the approval of the same commit still stands");
-    let path = at(&format!("pulls/{pull}/reviews/{approved}/dismissals"));
-    field.hub.person("ann", "PUT", &path, json!({ "message": "I was wrong." }));
-    engine.settle();
+    let dismiss = |review: u64| {
+        let path = at(&format!("pulls/{pull}/reviews/{review}/dismissals"));
+        field.hub.person("ann", "PUT", &path, json!({ "message": "That was wrong." }));
+        engine.settle();
+    };
+    dismiss(wanted);
+    assert_eq!(engine.status("T1"), "approved", "nobody wants changes any more");
+    dismiss(approved);
     assert_eq!(engine.status("T1"), "changes_requested", "what was taken back counts no more");
 }
 

@@ -100,6 +100,6 @@ fn rule_github_the_name_is_reserved_and_pauses_are_kept_in_the_log() {
     assert_eq!(w.run(&request).unwrap().names(), ["issue_paused", "decision_asked"]);
     let request = w.request(crate::world::IMPL, None, command.clone());
     assert_eq!(w.run(&request).unwrap_err().code, Code::RoleForbidden);
-    let request = w.request(crate::world::ANN, None, command);
+    let request = w.request(ANN, None, command);
     assert_eq!(w.run(&request).unwrap().names(), ["issue_paused"]);
 }

@@ -15,6 +15,13 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use std::collections::BTreeMap;
 
+/// What became of a verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Done,
+    LookAgain,
+}
+
 /// Whoever can change these can say what a check says.
 const WORKFLOWS: &str = ".github/";
 
@@ -249,61 +256,63 @@ impl Pass<'_> {
                 row.etags.remove("reviews");
                 return Ok(());
             }
-            let counted = row.sources.contains(&format!("review:{}", review.id));
-            let Some((verb, source)) = asked_by(&review, status, counted) else { continue };
-            if !same(&review.commit_id) || row.sources.contains(&source) || self.bus.is_own(&login)
-            {
-                continue;
-            }
-            let Some(who) = self.bus.who(&key.repository, &login)? else {
-                row.sources.insert(source.clone());
-                self.said(key, Some(task.id.as_str()), &login, "review", "ignored", None, &source);
-                continue;
-            };
-            let reason = match review.state.as_str() {
-                "DISMISSED" => Some(format!("the approval by {login} was dismissed on GitHub")),
-                _ => {
-                    Some(text::without_hidden(&review.body)).filter(|body| !body.trim().is_empty())
-                }
-            };
-            let command = Command::Move { verb, id: task.id.to_string(), reason };
-            let done = self.bus.act(&who, key, &source, command, Observed::default());
-            let named = match verb {
-                TaskVerb::Approve => Verb::Approve,
-                _ => Verb::RequestChanges,
-            };
-            let wish = review.state.to_lowercase();
-            match done {
-                Ok(_) => {
-                    row.sources.insert(source.clone());
-                    self.inbound(
-                        key,
-                        Some(task.id.as_str()),
-                        &who,
-                        &wish,
-                        Some(named),
-                        "applied",
-                        None,
-                        &source,
-                    );
-                }
-                Err(refusal) => {
-                    // Gates may be met later: the review is looked at again then.
-                    row.etags.remove("reviews");
-                    self.inbound(
-                        key,
-                        Some(task.id.as_str()),
-                        &who,
-                        &wish,
-                        Some(named),
-                        "refused",
-                        Some(&refusal),
-                        &source,
-                    );
-                }
+            let judged = self.verdict(key, task, status, (&login, &review), same, row)?;
+            if judged == Judged::LookAgain {
+                // Gates may be met later.
+                row.etags.remove("reviews");
             }
         }
         Ok(())
+    }
+
+    /// Carries out what one reviewer says.
+    fn verdict(
+        &mut self,
+        key: &IssueKey,
+        task: &Task,
+        status: Status,
+        (login, review): (&str, &Review),
+        same: &dyn Fn(&str) -> bool,
+        row: &mut PullRow,
+    ) -> Result<Judged, Trouble> {
+        let changes = format!("changes:{}", review.id);
+        let counted = row.sources.contains(&format!("review:{}", review.id))
+            && !row.sources.contains(&changes);
+        let Some((verb, source)) = asked_by(review, status, counted) else {
+            return Ok(Judged::Done);
+        };
+        if !same(&review.commit_id) || row.sources.contains(&source) || self.bus.is_own(login) {
+            return Ok(Judged::Done);
+        }
+        let id = Some(task.id.as_str());
+        let Some(who) = self.bus.who(&key.repository, login)? else {
+            row.sources.insert(source.clone());
+            self.said(key, id, login, "review", "ignored", None, &source);
+            return Ok(Judged::Done);
+        };
+        let said = text::without_hidden(&review.body);
+        let reason = match review.state.as_str() {
+            "DISMISSED" => Some(format!("the approval by {login} was dismissed on GitHub")),
+            _ => Some(said).filter(|said| !said.trim().is_empty()),
+        };
+        let command = Command::Move { verb, id: task.id.to_string(), reason };
+        let done = self.bus.act(&who, key, &source, command, Observed::default());
+        let named = match verb {
+            TaskVerb::Approve => Verb::Approve,
+            _ => Verb::RequestChanges,
+        };
+        let wish = review.state.to_lowercase();
+        if let Err(refusal) = done {
+            let (verb, refusal) = (Some(named), Some(&refusal));
+            self.inbound(key, id, &who, &wish, verb, "refused", refusal, &source);
+            return Ok(Judged::LookAgain);
+        }
+        if review.state == "CHANGES_REQUESTED" {
+            row.sources.insert(changes);
+        }
+        row.sources.insert(source.clone());
+        self.inbound(key, id, &who, &wish, Some(named), "applied", None, &source);
+        Ok(Judged::Done)
     }
 
     /// A merge finishes the task whose commit it has. The merge by a person who may approve is the approval, where the
