@@ -123,6 +123,8 @@ pub struct GithubStatus {
     pub behind: u64,
     pub pending: u64,
     pub dead: u64,
+    /// What waits for somebody to resume the issue.
+    pub held: u64,
     pub paused: Vec<String>,
     pub quota: GithubQuota,
 }

@@ -3,12 +3,13 @@
 use crate::auth::Token;
 use crate::client::{Client, Trouble, now};
 use crate::model::{self, Permission};
-use crate::quota::Ledger;
 use crate::rows::{ACCOUNTS, LevelRow, Progress, Rows};
+use crate::shared::Shared;
+use crate::sync::Turn;
 use crate::text;
 use comity_api::{GithubFinding, GithubQuota, GithubSync};
 use comity_core::chain::Hash;
-use comity_core::command::Command;
+use comity_core::command::{Command, NewTask};
 use comity_core::ids::AgentId;
 use comity_core::observed::Observed;
 use comity_core::outside::{Level, OutsideSeen};
@@ -21,9 +22,12 @@ use comity_project::Context;
 use comity_project::github::{Account, GithubSettings, is_repository};
 use comity_protocol::labels::Dialect;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// How long the rights of a login are believed.
 const LEVEL_LIFE: Millis = Millis::from_secs(600);
+/// What a lost answer takes until it is looked for, in paces: GitHub's lists lag.
+pub(crate) const LOOK_PACES: i64 = 5;
 pub(crate) const PROVIDER: &str = "github";
 pub(crate) const ISSUE: &str = "issue";
 
@@ -103,7 +107,6 @@ pub(crate) struct Bus {
     pub(crate) dry_run: bool,
     /// The words of a board as it spells them.
     pub(crate) spelled: Option<Dialect>,
-    ledger_key: String,
 }
 
 /// Returns the repository on GitHub that a project belongs to.
@@ -143,7 +146,6 @@ impl Bus {
             report,
             dry_run,
             spelled: None,
-            ledger_key: String::new(),
         };
         bus.meet(&format!("login/{}/{mark}", bus.settings.api_url))?;
         Ok(bus)
@@ -164,11 +166,18 @@ impl Bus {
                 login
             }
         };
-        self.ledger_key = format!("ledger/{}/{}", self.settings.api_url, self.account);
-        let ledger = known.get(&self.ledger_key);
-        let ledger = ledger.and_then(|bytes| serde_json::from_slice::<Ledger>(bytes).ok());
-        self.client.ledger = ledger.unwrap_or_default();
+        let row = format!("ledger/{}/{}", self.settings.api_url, self.account);
+        let shared = Shared::new(self.service.clone(), row);
+        self.client.ledger = shared.read()?.with(&self.client.ledger);
+        self.client.shared = Some(shared).filter(|_| !self.dry_run);
         Ok(())
+    }
+
+    /// Does what follows in this turn, and no further than it lasts.
+    pub(crate) fn hold(&mut self, turn: Option<Turn>) {
+        if let (Some(turn), Some(shared)) = (turn, &mut self.client.shared) {
+            shared.hold(turn);
+        }
     }
 
     fn ask_login(&mut self) -> Result<String, Refusal> {
@@ -178,6 +187,12 @@ impl Bus {
         }
         let user = self.client.get("/user", None)?;
         Ok(user.body["login"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Waits until what was sent shows in lists.
+    pub(crate) fn wait_to_look(&self) {
+        let wait = LOOK_PACES * self.settings.pace.ms();
+        std::thread::sleep(std::time::Duration::from_millis(wait.unsigned_abs()));
     }
 
     pub(crate) fn is_app(&self) -> bool {
@@ -194,9 +209,8 @@ impl Bus {
     }
 
     pub(crate) fn save_ledger(&mut self) -> Result<(), Refusal> {
-        let ledger = serde_json::to_vec(&self.client.ledger).unwrap_or_default();
-        let change = vec![(self.ledger_key.clone(), Some(ledger))];
-        self.service.change_kept(ACCOUNTS, move |_| (change, ()))
+        let client = &mut self.client;
+        client.shared.as_ref().map_or(Ok(()), |shared| shared.save(&mut client.ledger))
     }
 
     pub(crate) fn quota(&self) -> GithubQuota {
@@ -230,7 +244,9 @@ impl Bus {
     /// Says who a login is here; none is somebody who may do nothing.
     pub(crate) fn who(&mut self, repository: &str, login: &str) -> Result<Option<Who>, Trouble> {
         let lower = login.to_ascii_lowercase();
-        if let Some(actor) = self.settings.agents.get(&lower).cloned() {
+        // Agents write with the account, too: whoever it belongs to judges nothing with it.
+        let shares = self.settings.account == Account::Person && self.is_own(login);
+        if let Some(actor) = self.settings.agents.get(&lower).cloned().filter(|_| !shares) {
             return Ok(Some(Who { login: login.to_owned(), actor, level: None }));
         }
         let listed = self.settings.people.get(&lower).cloned();
@@ -241,7 +257,7 @@ impl Bus {
         };
         let mut level = self.level(repository, login)?;
         // Where a person lends the account, only people whom the settings name judge work.
-        if self.lends_an_account() && listed.is_none() {
+        if shares || self.lends_an_account() && listed.is_none() {
             level = level.min(Level::Triage);
         }
         Ok((level >= Level::Triage).then(|| Who {
@@ -249,6 +265,25 @@ impl Bus {
             actor,
             level: Some(level),
         }))
+    }
+
+    /// Every repository that is named or linked.
+    pub(crate) fn repositories(&self) -> Vec<String> {
+        let mut all = vec![self.home.clone()];
+        let linked = self.rows.issues().into_iter();
+        let linked = linked.filter_map(|key| IssueKey::parse(&key, &self.home));
+        all.extend(self.settings.repositories.iter().cloned());
+        all.extend(linked.map(|key| key.repository));
+        let mut seen = BTreeSet::new();
+        all.retain(|name| seen.insert(name.to_lowercase()));
+        all
+    }
+
+    /// Tells whether a login is that of a person, whom one can ask. The account of a bot is nobody's.
+    pub(crate) fn is_person(&self, login: &str) -> bool {
+        let is_agent = self.settings.agents.contains_key(&login.to_ascii_lowercase());
+        let is_bot = self.is_own(login) && self.settings.account == Account::Bot;
+        !login.is_empty() && !login.ends_with("[bot]") && !is_agent && !is_bot
     }
 
     /// Tells whether a person shares the account, or stands for the agents as who is assigned.
@@ -283,6 +318,22 @@ impl Bus {
         let row = LevelRow { level: level.as_str().to_owned(), at: now().ms() };
         self.rows.put(&key, &row);
         Ok(level)
+    }
+
+    /// Who may not queue work allows no deletions, either, and neither do agents with the account.
+    pub(crate) fn bounds(
+        &mut self,
+        new: &mut NewTask,
+        repository: &str,
+        author: &str,
+    ) -> Result<(), Trouble> {
+        if new.constraints.allow_delete.is_empty() {
+            return Ok(());
+        }
+        if self.is_own(author) || self.level(repository, author)? < Level::Triage {
+            new.constraints.allow_delete.clear();
+        }
+        Ok(())
     }
 
     /// Runs a command for somebody on GitHub. What GitHub says about it comes along as an observation.
@@ -353,7 +404,7 @@ impl Bus {
     pub(crate) fn has_unsent(&self) -> bool {
         let unsent = |op: &crate::rows::OpRow| {
             let row = self.rows.issue(&op.issue);
-            op.dead.is_none() && op.not_before <= now().ms() && row.paused.is_none() && !row.held
+            op.dead.is_none() && op.not_before <= now().ms() && !row.is_held_back()
         };
         self.client.ledger.wait_to_read(now()).ms() == 0
             && self.rows.ops().iter().any(|(_, op)| unsent(op))
@@ -371,6 +422,16 @@ impl Bus {
     pub(crate) fn discard(&mut self) -> Result<(), Refusal> {
         self.rows = Rows::open(&self.service, &self.context.repo)?;
         Ok(())
+    }
+
+    /// Gives up a pass. Where another process took over, what this one noted counts no more.
+    pub(crate) fn gives_up(&mut self, trouble: &Trouble) -> Refusal {
+        let refusal = trouble.refusal();
+        if matches!(trouble, Trouble::Here(_)) {
+            let _ = self.discard();
+            return refusal;
+        }
+        self.failed(refusal)
     }
 
     /// Gives up what a write or a question came to, with what is remembered kept.

@@ -5,6 +5,7 @@
 use crate::auth::Token;
 use crate::model;
 use crate::quota::{Ledger, Pace, WAIT_MAX};
+use crate::shared::Shared;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
 use comity_store::{Clock, SystemClock};
@@ -41,6 +42,8 @@ pub enum Trouble {
     Unauthorized(String),
     /// This GitHub, or this board, does not have what is needed.
     Unsupported(String),
+    /// This side cannot go on: another process took over, or the store fails.
+    Here(Box<Refusal>),
     /// GitHub says no.
     Status {
         status: u16,
@@ -63,6 +66,7 @@ impl Trouble {
                 Refusal::new(Code::GithubUnauthorized, format!("GitHub refuses the token: {why}"))
             }
             Trouble::Unsupported(why) => Refusal::new(Code::GithubUnsupported, why),
+            Trouble::Here(refusal) => Refusal::clone(refusal),
             Trouble::Status { status: 403, message, wants } => {
                 let wants = wants.as_deref().unwrap_or("no permission by name");
                 let text = format!("GitHub refuses: {message} (it asks for {wants})");
@@ -81,6 +85,12 @@ impl Trouble {
     /// Tells whether what was asked for is somewhere else, or nowhere.
     pub fn is_away(&self) -> bool {
         self.is_gone() || matches!(self, Trouble::Status { status: 301 | 302 | 307 | 308, .. })
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Trouble {
+        Trouble::Here(Box::new(refusal))
     }
 }
 
@@ -123,6 +133,8 @@ pub struct Client {
     token: Token,
     pace: Pace,
     pub ledger: Ledger,
+    /// What other processes of the account share with this one; a dry run shares nothing.
+    pub shared: Option<Shared>,
     pub counts: Counts,
     /// Nothing is written: a write is a mistake.
     pub read_only: bool,
@@ -157,6 +169,7 @@ impl Client {
             token,
             pace: Pace { between, floors },
             ledger: Ledger::default(),
+            shared: None,
             counts: Counts::default(),
             read_only: false,
         })
@@ -164,6 +177,26 @@ impl Client {
 
     pub fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// Refuses to go on where another process took over.
+    pub fn keep_turn(&self) -> Result<(), Refusal> {
+        self.shared.as_ref().map_or(Ok(()), Shared::keep_turn)
+    }
+
+    /// Waits until the account may write, and takes that write.
+    fn take(&mut self, creates: bool) -> Result<(), Trouble> {
+        loop {
+            self.keep_turn()?;
+            let wait = match &self.shared {
+                Some(shared) => shared.take(&mut self.ledger, self.pace, creates)?,
+                None => self.ledger.take(now(), self.pace, creates),
+            };
+            if wait.ms() == 0 {
+                return Ok(());
+            }
+            sleep(wait)?;
+        }
     }
 
     /// Asks; with what the last answer was called, GitHub says when it is the same.
@@ -186,6 +219,7 @@ impl Client {
     }
 
     fn ask(&mut self, url: &str, etag: Option<&str>) -> Result<Answer, Trouble> {
+        self.keep_turn()?;
         let wait = self.ledger.wait_to_read(now());
         sleep(wait)?;
         let (mut asked, mut is_renewed) = (0, false);
@@ -257,7 +291,6 @@ impl Client {
         if self.read_only {
             return Err(Trouble::Unknown("BUG: a dry run does not write".to_owned()));
         }
-        sleep(self.ledger.wait(now(), self.pace, creates))?;
         let url = self.url(path);
         let text = body.map(ToString::to_string);
         let mut answer = self.write(method, &url, text.as_deref(), creates)?;
@@ -278,6 +311,7 @@ impl Client {
         text: Option<&str>,
         creates: bool,
     ) -> Result<Answer, Trouble> {
+        self.take(creates)?;
         let token = self.authorization()?;
         let answered = match method {
             Method::Delete => {
@@ -299,7 +333,6 @@ impl Client {
             }
         };
         self.counts.writes += 1;
-        self.ledger.wrote(now(), creates);
         let read = answered.map_err(|error| error.to_string()).and_then(|got| self.read(got));
         read.map_err(Trouble::Unknown)
     }
@@ -463,7 +496,7 @@ fn said(body: &Value) -> String {
 }
 
 /// Returns the address of the next page from a `Link` header.
-fn next_page(link: &str) -> Option<String> {
+pub(crate) fn next_page(link: &str) -> Option<String> {
     link.split(',').find_map(|part| {
         let (url, rest) = part.trim().strip_prefix('<')?.split_once('>')?;
         rest.contains("rel=\"next\"").then(|| url.to_owned())

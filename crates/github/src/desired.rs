@@ -47,12 +47,6 @@ pub struct Steps {
     pub state: Option<Issue>,
 }
 
-impl Steps {
-    pub fn is_empty(&self) -> bool {
-        *self == Steps::default()
-    }
-}
-
 pub fn generation(dialect: &Dialect) -> Generation {
     if dialect.name() == "ace-project" { Generation::Project } else { Generation::Labels }
 }

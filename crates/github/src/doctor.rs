@@ -30,8 +30,10 @@ pub(crate) fn doctor(github: &Github) -> Result<GithubChecks, Refusal> {
     let mut checks =
         vec![check("token", "ok", format!("the token belongs to {}", bus.account), None)];
     checks.extend(repository(&mut bus));
-    checks.extend(labels(&mut bus));
-    checks.extend(hooks(&mut bus));
+    for repository in bus.repositories() {
+        checks.extend(labels(&mut bus, &repository));
+        checks.extend(hooks(&mut bus, &repository));
+    }
     Ok(GithubChecks { checks })
 }
 
@@ -103,14 +105,18 @@ fn scopes(told: Option<&str>) -> Option<GithubCheck> {
     })
 }
 
-fn labels(bus: &mut Bus) -> Option<GithubCheck> {
-    let home = bus.home.clone();
-    let dialect = bus.dialect(&home);
+/// Says which repository is meant, where it is not the one of the project.
+fn at(bus: &Bus, repository: &str) -> String {
+    if repository == bus.home { String::new() } else { format!(" in {repository}") }
+}
+
+fn labels(bus: &mut Bus, repository: &str) -> Option<GithubCheck> {
+    let (dialect, at) = (bus.dialect(repository), at(bus, repository));
     if dialect.carrier() == Carrier::Field {
         return None;
     }
     let hold = bus.settings.hold.clone();
-    let answer = match bus.client.list(&format!("/repos/{home}/labels?per_page=100"), None) {
+    let answer = match bus.client.list(&format!("/repos/{repository}/labels?per_page=100"), None) {
         Ok(answer) => answer,
         Err(trouble) => return Some(check("labels", "failed", trouble.refusal().message, None)),
     };
@@ -121,35 +127,37 @@ fn labels(bus: &mut Bus) -> Option<GithubCheck> {
         .filter(|name| !there.iter().any(|label| label.name.eq_ignore_ascii_case(name)))
         .collect();
     Some(if missing.is_empty() {
-        check("labels", "ok", format!("all labels of {} are there", dialect.name()), None)
+        let text = format!("all labels of {}{at} are there", dialect.name());
+        check("labels", "ok", text, None)
     } else {
-        let text = format!("missing: {}", missing.join(", "));
+        let text = format!("missing{at}: {}", missing.join(", "));
         check("labels", "warning", text, Some("let the setup make them"))
     })
 }
 
 /// Hooks are only hints, so that a broken one is no failure.
-fn hooks(bus: &mut Bus) -> Option<GithubCheck> {
+fn hooks(bus: &mut Bus, repository: &str) -> Option<GithubCheck> {
     if bus.settings.webhook_secret_env.is_empty() {
         return None;
     }
-    let answer = match bus.client.list(&format!("/repos/{}/hooks?per_page=100", bus.home), None) {
+    let answer = match bus.client.list(&format!("/repos/{repository}/hooks?per_page=100"), None) {
         Ok(answer) => answer,
         Err(trouble) => {
-            let text = format!("cannot look at the hooks: {}", trouble.refusal().message);
+            let text =
+                format!("cannot look at the hooks of {repository}: {}", trouble.refusal().message);
             let hint =
                 "only who administers the repository sees them; look at the deliveries on GitHub";
             return Some(check("hooks", "warning", text, Some(hint)));
         }
     };
-    let there: Vec<Hook> = model::list(&answer.body);
+    let (there, at): (Vec<Hook>, String) = (model::list(&answer.body), at(bus, repository));
     let mut broken = Vec::new();
     for hook in &there {
         let url = &hook.config.url;
         if !hook.active {
             broken.push(format!("{url} is switched off"));
         }
-        let path = format!("/repos/{}/hooks/{}/deliveries?per_page=50", bus.home, hook.id);
+        let path = format!("/repos/{repository}/hooks/{}/deliveries?per_page=50", hook.id);
         let told = bus.client.get(&path, None).map(|answer| answer.body).unwrap_or_default();
         let told: Vec<Delivery> = model::list(&told);
         let bad = told.iter().filter(|one| one.status_code >= 400 || one.status_code == 0).count();
@@ -159,9 +167,13 @@ fn hooks(bus: &mut Bus) -> Option<GithubCheck> {
     }
     Some(match (there.is_empty(), broken.is_empty()) {
         (true, _) => {
-            check("hooks", "warning", "there is no hook".to_owned(), Some("let the setup make one"))
+            let text = format!("there is no hook{at}");
+            check("hooks", "warning", text, Some("let the setup make one"))
         }
-        (_, true) => check("hooks", "ok", format!("all hooks deliver ({})", there.len()), None),
+        (_, true) => {
+            let text = format!("all hooks{at} deliver ({})", there.len());
+            check("hooks", "ok", text, None)
+        }
         (_, false) => check(
             "hooks",
             "warning",

@@ -3,7 +3,7 @@
 use crate::bus::{Bus, Github, home};
 use crate::client::now;
 use crate::quota::Ledger;
-use crate::rows::{ACCOUNTS, Rows, space};
+use crate::rows::{ACCOUNTS, Cursor, IssueRow, OpRow, PullRow, Rows, space};
 use crate::sync;
 use comity_api::{
     ForgottenRows, GithubQuota, GithubQuotaAnswer, GithubStatus, GithubStatusAnswer, IssueAnswer,
@@ -13,6 +13,7 @@ use comity_core::command::Command;
 use comity_core::outside::OutsideNote;
 use comity_core::refusal::Refusal;
 use comity_engine::Caller;
+use std::collections::BTreeMap;
 
 comity_engine::handlers_of! { Github, register {
     ImportGithub(github, caller, input) => crate::import::import(github, caller, &input);
@@ -40,10 +41,10 @@ fn status(github: &Github) -> Result<GithubStatusAnswer, Refusal> {
     let progress = rows.progress();
     let ops = rows.ops();
     let dead = ops.iter().filter(|(_, op)| op.dead.is_some()).count() as u64;
-    let paused = rows.issues().into_iter().filter(|key| {
-        let row = rows.issue(key);
-        row.paused.is_some() || row.held
-    });
+    let waits =
+        |op: &&(String, OpRow)| op.1.dead.is_none() && rows.issue(&op.1.issue).is_held_back();
+    let held = ops.iter().filter(waits).count() as u64;
+    let paused = rows.issues().into_iter().filter(|key| rows.issue(key).is_held_back());
     let head = github.service.log_head()?.seq;
     Ok(GithubStatusAnswer {
         github: GithubStatus {
@@ -53,8 +54,9 @@ fn status(github: &Github) -> Result<GithubStatusAnswer, Refusal> {
             last_ok: progress.last_ok,
             last_error: progress.last_error,
             behind: head.saturating_sub(progress.fed),
-            pending: ops.len() as u64 - dead,
+            pending: ops.len() as u64 - dead - held,
             dead,
+            held,
             paused: paused.collect(),
         },
     })
@@ -95,30 +97,42 @@ fn note(
     Ok(IssueAnswer { issue: key.to_string(), task, paused })
 }
 
-/// Forgets the rows; what may have been sent is looked for before it is sent again.
+/// Forgets what was seen on GitHub, so that it is read again. What comity did there nobody else knows: that stays, and
+/// what may have been sent is looked for before it is sent again.
 fn forget(github: &Github) -> Result<ForgottenRows, Refusal> {
-    let rows = Rows::open(&github.service, &github.context.repo)?;
-    let mut progress = rows.progress();
-    let unsent =
-        rows.below("op/").into_iter().filter_map(|key| key.split('/').next()?.parse().ok());
-    let first: Option<u64> = unsent.filter(|seq| *seq > 0).min();
-    let fed = progress.fed;
-    progress.absorbed = 0;
-    if let Some(first) = first {
-        progress.fed = first - 1;
-    }
-    let again = (serde_json::to_vec(&progress).ok(), serde_json::to_vec(&fed).ok());
-    let had_any = !progress.fed_hash.is_empty();
-    let forgotten = github.service.change_kept(&space(&github.context.repo), move |rows| {
-        let mut changes: Vec<_> = rows.keys().map(|key| (key.clone(), None)).collect();
+    let forgotten = github.service.change_kept(&space(&github.context.repo), |rows| {
+        let changes = rows.iter().map(|(key, bytes)| (key.clone(), left(key, bytes)));
+        let changes: Vec<_> =
+            changes.filter(|(key, left)| rows.get(key) != left.as_ref()).collect();
         let count = changes.len() as u64;
-        if had_any {
-            changes.push(("main".to_owned(), again.0));
-            changes.push(("unsure".to_owned(), again.1));
-        }
         (changes, count)
     })?;
     Ok(ForgottenRows { forgotten })
+}
+
+/// Returns what is left of a row without what was seen on GitHub.
+fn left(key: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (kind, _) = key.split_once('/').unwrap_or((key, ""));
+    match kind {
+        "issue" => row_of(bytes).and_then(|row: IssueRow| serde_json::to_vec(&row.unseen()).ok()),
+        "op" => row_of(bytes)
+            .and_then(|op: OpRow| serde_json::to_vec(&OpRow { unsure: true, ..op }).ok()),
+        "pull" => row_of(bytes).and_then(|row: PullRow| {
+            let sources = row.sources;
+            serde_json::to_vec(&PullRow { sources, ..PullRow::default() }).ok()
+        }),
+        // What was said there meanwhile is still to be read.
+        "repo" => row_of(bytes).and_then(|row: Cursor| {
+            let row = Cursor { etags: BTreeMap::new(), full_at: 0, ..row };
+            serde_json::to_vec(&row).ok()
+        }),
+        "main" | "said" => Some(bytes.to_vec()),
+        _ => None,
+    }
+}
+
+fn row_of<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    serde_json::from_slice(bytes).ok()
 }
 
 impl Github {

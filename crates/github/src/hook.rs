@@ -2,6 +2,8 @@
 
 use crate::bus::{Github, IssueKey};
 use crate::client::now;
+use crate::rows::Rows;
+use comity_core::ids::RepoName;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_engine::Service;
@@ -52,6 +54,7 @@ pub struct Listener {
     secrets: Vec<hmac::Key>,
     service: Service,
     space: String,
+    repo: RepoName,
     repositories: Vec<String>,
 }
 
@@ -75,7 +78,8 @@ impl Listener {
         let mut repositories = vec![crate::bus::home(&github.context, &settings)?];
         repositories.extend(settings.repositories);
         let service = github.service.clone();
-        Ok(Listener { inner, secrets, service, space: space(github), repositories })
+        let (space, repo) = (space(github), github.context.repo.clone());
+        Ok(Listener { inner, secrets, service, space, repo, repositories })
     }
 
     pub fn address(&self) -> Result<SocketAddr, Refusal> {
@@ -143,15 +147,25 @@ impl Listener {
         self.secrets.iter().any(|key| hmac::verify(key, body, &given).is_ok())
     }
 
+    /// The repositories of the settings, and those that a task is linked to.
+    fn is_ours(&self, repository: &str) -> bool {
+        let is_it = |name: &str| name.eq_ignore_ascii_case(repository);
+        if self.repositories.iter().any(|name| is_it(name)) {
+            return true;
+        }
+        let rows = Rows::open(&self.service, &self.repo);
+        let linked = rows.map(|rows| rows.issues()).unwrap_or_default();
+        linked.iter().any(|key| key.split('#').next().is_some_and(is_it))
+    }
+
     /// Keeps where to look; only then GitHub is told that it was taken.
     fn keep(&self, guid: &str, payload: &Value) -> u16 {
-        let Some(key) = about(payload).filter(|key| {
-            self.repositories.iter().any(|name| name.eq_ignore_ascii_case(&key.repository))
-        }) else {
+        let Some(key) = about(payload).filter(|key| self.is_ours(&key.repository)) else {
             return 204;
         };
-        let (guid, row) =
-            (guid.to_owned(), HintRow { issue: key.to_string(), at: now().ms(), seen: false });
+        // A delivery of an App may share its number with one of another repository.
+        let guid = format!("{guid} {key}");
+        let row = HintRow { issue: key.to_string(), at: now().ms(), seen: false };
         let kept = self.service.change_kept(&self.space, move |rows| {
             if rows.contains_key(&guid) {
                 return (Vec::new(), 200);

@@ -37,7 +37,7 @@ pub(crate) fn import(
             state: "present".to_owned(),
         };
         if one.task.is_none() {
-            match take(&bus, caller, issue, &key, input.dry_run) {
+            match take(&mut bus, caller, issue, &key, input.dry_run) {
                 Ok((task, status)) => {
                     one.state = if input.dry_run { "planned" } else { "made" }.to_owned();
                     one.task = task;
@@ -98,7 +98,7 @@ fn linked(bus: &Bus) -> Result<std::collections::BTreeMap<String, String>, Refus
 }
 
 fn take(
-    bus: &Bus,
+    bus: &mut Bus,
     caller: &Caller,
     issue: &Issue,
     key: &IssueKey,
@@ -106,9 +106,10 @@ fn take(
 ) -> Result<(Option<String>, Status), Refusal> {
     let dialect = bus.dialect(&key.repository);
     // A backlog without contracts is taken over as it is.
-    let new = intake::new_task(issue, &dialect)
+    let mut new = intake::new_task(issue, &dialect)
         .or_else(|_| intake::new_task(issue, &comity_protocol::labels::Dialect::ace()))
         .map_err(Refusal::input)?;
+    bus.bounds(&mut new, &key.repository, &issue.user.login)?;
     let labels = issue.label_names();
     let state = match (issue.state.as_str(), issue.state_reason.as_str()) {
         ("closed", "not_planned" | "duplicate") => State::NotPlanned,

@@ -119,6 +119,12 @@ impl Look<'_> {
     }
 }
 
+/// Tells whether an event may be the one that queued an issue.
+pub fn queues(event: &IssueEvent, word: &str) -> bool {
+    event.event == "labeled" && event.label.name.eq_ignore_ascii_case(word)
+        || BOARD_EVENTS.contains(&event.event.as_str())
+}
+
 /// Returns the commands of a wish, each step with the verb that leads there.
 pub fn commands(id: &str, wish: &Wish, by: &str) -> Vec<Command> {
     let mut from = wish.from;

@@ -4,7 +4,7 @@ use crate::bus::IssueKey;
 use crate::desired::is_ace;
 use crate::model::Issue;
 use crate::text;
-use comity_core::command::NewTask;
+use comity_core::command::{ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::limits;
 use comity_core::role::Role;
@@ -24,8 +24,8 @@ pub fn new_task(issue: &Issue, dialect: &Dialect) -> Result<NewTask, String> {
     let body = issue.body.replace("\r\n", "\n");
     let seen = bounded(text::without_hidden(&body).trim());
     let labels = issue.label_names();
-    let title = title(&issue.title);
-    if is_ace(dialect) || dialect.name() == "own" {
+    let title = title(&text::without_hidden(&issue.title));
+    if !has_contracts(dialect) {
         let body = Some(body).filter(|body| body.len() <= BODY_BYTES_MAX);
         let labels = free(labels, dialect);
         return Ok(NewTask { title, description: seen, labels, body, ..NewTask::default() });
@@ -56,9 +56,12 @@ pub fn new_task(issue: &Issue, dialect: &Dialect) -> Result<NewTask, String> {
     Ok(NewTask { context, role, deliverable, constraints, labels, body, links: Vec::new(), ..new })
 }
 
-/// Returns what a task is set to when the text of its issue changed.
-pub fn changes(new: &NewTask) -> TaskUpdated {
-    TaskUpdated {
+/// Returns what a task is set to when the text of its issue changed. Only a contract says what may be deleted.
+pub fn changes(new: &NewTask, dialect: &Dialect) -> (TaskUpdated, ConstraintChanges) {
+    let allow_delete =
+        Some(new.constraints.allow_delete.clone()).filter(|_| has_contracts(dialect));
+    let constraints = ConstraintChanges { allow_delete, ..ConstraintChanges::default() };
+    let changes = TaskUpdated {
         title: Some(new.title.clone()),
         description: Some(new.description.clone()),
         kind: new.kind.clone(),
@@ -66,8 +69,14 @@ pub fn changes(new: &NewTask) -> TaskUpdated {
         requirements: Some(new.requirements.clone()),
         role: new.role.map(|role| role.as_str().to_owned()),
         deliverable: Some(new.deliverable),
+        context: Some(new.context.clone()).filter(|context| !context.is_empty()),
         ..TaskUpdated::default()
-    }
+    };
+    (changes, constraints)
+}
+
+fn has_contracts(dialect: &Dialect) -> bool {
+    !is_ace(dialect) && dialect.name() != "own"
 }
 
 fn title(text: &str) -> String {

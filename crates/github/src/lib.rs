@@ -20,10 +20,13 @@ mod import;
 mod inbound;
 mod intake;
 mod model;
+#[cfg(test)]
+mod parsers;
 mod publish;
 mod quota;
 mod rows;
 mod setup;
+mod shared;
 mod sync;
 mod text;
 #[cfg(test)]

@@ -81,7 +81,7 @@ lenient! {
     FieldValue { name: Words, }
     Shown { id: u64, value: FieldValue, }
     Item { id: u64, content: Issue, fields: Vec<Shown>, }
-    PullFile { filename: String, }
+    PullFile { filename: String, previous_filename: String, }
     Permission { permission: String, role_name: String, }
     Hook { id: u64, active: bool, config: HookConfig, }
     HookConfig { url: String, }

@@ -36,8 +36,9 @@ pub(crate) fn publish(
     if let Some(to) = input.to.as_ref().filter(|to| !is_repository(to)) {
         return Err(Refusal::input(format!("{to:?} is not OWNER/NAME")));
     }
-    let _turn = crate::sync::Turn::take(github)?;
+    let turn = crate::sync::Turn::take(github)?;
     let mut bus = github.bus(false)?;
+    bus.hold(Some(turn));
     let mut answer = PublishAnswer::default();
     let mut parts = Vec::new();
     for id in &input.ids {
@@ -182,6 +183,10 @@ fn make(bus: &mut Bus, task: &Task, repository: &str, mark: &str) -> Result<Issu
         Ok(answer) => Ok(model::one(&answer.body)),
         // It may be there: whoever publishes again finds it.
         Err(Trouble::Unknown(why)) => {
+            if let Some(issue) = find(bus, repository, mark)? {
+                return Ok(issue);
+            }
+            bus.wait_to_look();
             find(bus, repository, mark)?.ok_or_else(|| Trouble::Unknown(why).refusal())
         }
         Err(trouble) => Err(trouble.into()),
@@ -244,8 +249,9 @@ fn report(bus: &mut Bus, epic: u64, mut parts: Vec<(String, String)>) -> Result<
 
 /// Opens a pull request for submitted work, or finds the one that is open.
 pub(crate) fn pull(github: &Github, caller: &Caller, id: &str) -> Result<PullAnswer, Refusal> {
-    let _turn = crate::sync::Turn::take(github)?;
+    let turn = crate::sync::Turn::take(github)?;
     let mut bus = github.bus(false)?;
+    bus.hold(Some(turn));
     let task = bus.service.task(caller, id)?;
     claims::fence(github, &task)?;
     let wrong = |what: &str| {
@@ -339,7 +345,10 @@ fn open_pull(
         test_results: tests(task),
         ..ResultContract::default()
     };
-    let issue = linked(task, &home).map(|key| format!("Part of #{}\n\n", key.number));
+    let issue = linked(task, &home).map(|key| match key.repository == home {
+        true => format!("Part of #{}\n\n", key.number),
+        false => format!("Part of {key}\n\n"),
+    });
     let text = format!("{}{}", issue.unwrap_or_default(), fenced(&result.render()));
     let body = json!({
         "title": text::outgoing(&task.title.chars().take(TITLE_CHARS_MAX).collect::<String>()),

@@ -3,6 +3,7 @@
 use comity_api::GithubQuota;
 use comity_core::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 const MINUTE: Millis = Millis::from_secs(60);
 const HOUR: Millis = Millis::from_secs(3600);
@@ -68,6 +69,35 @@ impl Ledger {
     /// Returns how long the next question has to wait.
     pub fn wait_to_read(&self, now: Timestamp) -> Millis {
         Millis::from_ms((self.wait_until.unwrap_or(0) - now.ms()).max(0))
+    }
+
+    /// Takes the next write, if it may be done now; otherwise returns how long it has to wait.
+    pub fn take(&mut self, now: Timestamp, pace: Pace, creates: bool) -> Millis {
+        let wait = self.wait(now, pace, creates);
+        if wait.ms() == 0 {
+            self.wrote(now, creates);
+        }
+        wait
+    }
+
+    /// Puts together what two processes of the same account know: every write counts, and so does the stricter limit.
+    #[must_use]
+    pub fn with(mut self, other: &Ledger) -> Ledger {
+        let own: BTreeSet<i64> = self.writes.iter().chain(&other.writes).copied().collect();
+        self.writes = own.into_iter().collect();
+        self.last_creation = self.last_creation.max(other.last_creation);
+        if other.reset > self.reset {
+            (self.remaining, self.limit, self.reset) = (other.remaining, other.limit, other.reset);
+        } else if other.reset == self.reset {
+            let least = [self.remaining, other.remaining].into_iter().flatten().min();
+            self.remaining = least;
+        }
+        if other.wait_until > self.wait_until {
+            (self.wait_until, self.strikes) = (other.wait_until, other.strikes);
+        } else if other.wait_until == self.wait_until {
+            self.strikes = self.strikes.min(other.strikes);
+        }
+        self
     }
 
     pub fn wrote(&mut self, now: Timestamp, creates: bool) {
@@ -140,6 +170,26 @@ mod tests {
         assert_eq!(ledger.wait(at(200), PACE, false).ms(), 800);
         assert_eq!(ledger.wait(at(200), PACE, true).ms(), 2_800);
         assert_eq!(ledger.wait(at(3_000), PACE, true).ms(), 0);
+    }
+
+    #[test]
+    fn two_processes_of_an_account_keep_the_distance_of_one() {
+        let (mut one, mut two) = (Ledger::default(), Ledger::default());
+        assert_eq!(one.take(at(0), PACE, true).ms(), 0);
+        one.told(Some(90), Some(5_000), Some(2_000_000));
+        two.told(Some(95), Some(5_000), Some(2_000_000));
+        assert_eq!(two.take(at(100), PACE, false).ms(), 1_000_000_900, "the hour is nearly over");
+        two.remaining = Some(4_000);
+        let mut both = two.with(&one);
+        assert_eq!((both.writes.len(), both.remaining), (1, Some(90)));
+        both.remaining = Some(4_000);
+        assert_eq!(both.take(at(100), PACE, false).ms(), 900, "the other one wrote just now");
+        assert_eq!(both.take(at(1_000), PACE, true).ms(), 2_000, "and made something");
+        one.asked_to_wait(at(0), None, None);
+        assert_eq!((both.clone().with(&one).strikes, one.clone().with(&both).strikes), (1, 1));
+        let mut well = one.clone();
+        well.went_well();
+        assert_eq!(well.with(&one).strikes, 0, "what went well ends the strikes");
     }
 
     #[test]

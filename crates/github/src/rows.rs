@@ -1,4 +1,5 @@
-//! What is remembered about GitHub beside the log. All of it can be made again from the log and from GitHub.
+//! What is remembered about GitHub beside the log: what was seen there, which can be seen again, and what comity did there,
+//! which nobody else knows.
 
 use comity_core::ids::RepoName;
 use comity_core::refusal::Refusal;
@@ -72,9 +73,11 @@ pub struct IssueRow {
     pub moved: bool,
     /// Comments that were looked at, with the time of their text.
     pub comments: BTreeMap<u64, String>,
+    /// Another engine writes to it with the same account: this one does not.
+    pub other_engine: Option<String>,
     /// Whom comity assigned.
     pub assigned: BTreeSet<String>,
-    /// Who is asked when somebody must answer.
+    /// Who is asked when somebody must answer; empty where there is nobody.
     pub reviewer: Option<String>,
     /// Its item on the board, and the word that it has there.
     pub item: Option<u64>,
@@ -111,8 +114,22 @@ pub struct IssueRow {
     pub claim_state: String,
     /// What comity did there with an account that a person uses, too.
     pub wrote: BTreeSet<String>,
-    /// What GitHub drops without a word: labels and assignees.
+    /// Steps that GitHub takes and does not do, or refuses.
     pub without_effect: BTreeSet<String>,
+}
+
+impl IssueRow {
+    /// Nothing is written there: somebody said so, or another engine writes.
+    pub fn is_held_back(&self) -> bool {
+        self.paused.is_some() || self.held || self.other_engine.is_some()
+    }
+
+    /// What is left when what was seen on GitHub is forgotten. Whoever did something there since is looked for.
+    #[must_use]
+    pub fn unseen(self) -> IssueRow {
+        let (seen, item, board) = (Seen::default(), None, None);
+        IssueRow { seen, item, board, gone: false, moved: true, ..self }
+    }
 }
 
 /// Something to be said or made on GitHub.
@@ -128,6 +145,8 @@ pub struct OpRow {
     pub tries: u32,
     /// Whether it may have been sent already.
     pub unsure: bool,
+    /// When it was sent last.
+    pub sent_at: i64,
     pub not_before: i64,
     pub dead: Option<String>,
     /// It goes on in the comment of this claim.

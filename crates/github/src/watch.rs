@@ -17,7 +17,6 @@ const WITH_HOOKS: Millis = Millis::from_secs(600);
 /// What happens within this time is sent and read together.
 const GATHERED: Duration = Duration::from_millis(500);
 const WAKE: Duration = Duration::from_secs(1);
-const RENEW: Millis = Millis::from_secs(20);
 
 /// Tells what a pass did, or why it could not.
 pub type Tell<'t> = &'t dyn Fn(Result<&GithubSync, &Refusal>);
@@ -49,12 +48,10 @@ pub fn watch(
     ready(address);
     let mut watch = github.service.watch()?;
     let mut bus = Bus::open(github, false)?;
-    let (mut next, mut renewed) = (0, now());
+    bus.hold(Some(turn));
+    let mut next = 0;
     while !stop.load(Ordering::Relaxed) {
-        if now().ms() - renewed.ms() > RENEW.ms() {
-            turn.renew()?;
-            renewed = now();
-        }
+        bus.client.keep_turn()?;
         let hints = if listen.is_some() { hook::hints(github)? } else { Vec::new() };
         let head = github.service.log_head()?.seq;
         let reach = if now().ms() >= next {

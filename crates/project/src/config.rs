@@ -314,6 +314,7 @@ impl Config {
         let redact = RedactOptions {
             emails: self.redact.emails.unwrap_or(true),
             extra_patterns: self.redact.patterns.clone(),
+            ..RedactOptions::default()
         };
         if !redact.extra_patterns.is_empty() {
             Redactor::new(redact.clone())

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::far::Server;
+use crate::github::TOKEN_VARIABLES;
 use crate::identity::{Known, Said};
 use crate::machine::{Environment, Machine};
 use crate::paths::Mapper;
@@ -15,7 +16,8 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
+use comity_engine::redact::KnownSecrets;
+use comity_engine::{Caller, Far, Handler, Moment, Observer, Service, Settings};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -202,7 +204,7 @@ impl Context {
 
     /// Opens the store for many callers: one thread writes, and nobody who waits holds a thread.
     pub fn shared_service(&self) -> Result<Service, Refusal> {
-        let mut settings = self.config.settings()?;
+        let mut settings = self.settings()?;
         settings.policy.has_git = self.has_git();
         store::open_shared(&self.store, settings, &self.environment)
     }
@@ -215,7 +217,7 @@ impl Context {
                 .hint(Hint::default().say("leave ").mention("at").say(" out")));
         }
         if let Some(far) = &self.far {
-            let service = Service::over(far.clone(), self.config.settings()?)?;
+            let service = Service::over(far.clone(), self.settings()?)?;
             self.opened.get_or_init(|| service.clone());
             return Ok(service);
         }
@@ -263,9 +265,22 @@ impl Context {
         Ok(known)
     }
 
+    /// Returns the settings of the rules. What the variables of this process that hold secrets say enters no log.
+    fn settings(&self) -> Result<Settings, Refusal> {
+        let mut settings = self.config.settings()?;
+        let named = self.config.github().map(|github| {
+            github.token_env.into_iter().chain(github.webhook_secret_env).collect::<Vec<_>>()
+        });
+        let named = named.unwrap_or_default();
+        let names = TOKEN_VARIABLES.iter().copied().chain(named.iter().map(String::as_str));
+        let known = names.filter_map(|name| self.environment.own(name));
+        settings.redact.known = KnownSecrets::new(known);
+        Ok(settings)
+    }
+
     /// Opens another store with the same rules before it.
     pub(crate) fn service_at(&self, place: &Place, access: Access) -> Result<Service, Refusal> {
-        let mut settings = self.config.settings()?;
+        let mut settings = self.settings()?;
         settings.policy.has_git = self.has_git();
         store::open(place, access, settings, &self.environment)
     }

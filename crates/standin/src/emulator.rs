@@ -18,6 +18,8 @@ pub struct Seed {
     pub levels: Vec<(String, String, String)>,
     /// An App with the id 12345, the slug `comity` and the installation 777, signed by this key.
     pub app_key: Option<String>,
+    /// The path that the API is below, as on a server of a company: `/api/v3`, or nothing.
+    pub base: String,
 }
 
 impl Default for Seed {
@@ -34,6 +36,7 @@ impl Default for Seed {
                 level("tess", "triage"),
             ],
             app_key: None,
+            base: String::new(),
         }
     }
 }

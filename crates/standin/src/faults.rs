@@ -19,6 +19,8 @@ pub enum Fault {
     Primary(i64),
     /// GitHub asks for a pause: nothing is done. With seconds, it says how long.
     Secondary(Option<u64>),
+    /// Nothing is done, and the answer shows things as they are: GitHub drops some steps without a word.
+    Dropped,
     /// The answer comes late.
     Slow(Duration),
     /// A read is answered as the one before it.

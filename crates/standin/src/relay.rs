@@ -16,6 +16,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// The document of a server of a company.
+const SERVER: &str = "ghes-3.19";
+
 /// One call, as it was made and answered.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -46,6 +49,8 @@ impl Entry {
 struct Desk {
     rules: Vec<Rule>,
     log: Vec<Entry>,
+    /// All that comity asked, each once.
+    asked: Vec<Value>,
     remaining: HashMap<String, u64>,
     served: HashMap<String, Response>,
 }
@@ -66,6 +71,9 @@ struct Shared {
     world: Mutex<World>,
     desk: Mutex<Desk>,
     users: Vec<String>,
+    url: String,
+    /// The path that the API is below.
+    base: String,
     faulty: String,
     started: Instant,
 }
@@ -125,6 +133,8 @@ impl Hub {
             world: Mutex::new(world),
             desk: Mutex::default(),
             users: seed.users.clone(),
+            url: url.clone(),
+            base: seed.base.clone(),
             faulty: "comity-bot".to_owned(),
             started: Instant::now(),
         };
@@ -242,11 +252,12 @@ impl Hub {
     /// # Panics
     /// With all that is wrong.
     pub fn requests_are_valid(&self) -> usize {
-        let calls: Vec<Value> =
-            self.log().iter().map(|entry| json!({ "method": entry.method, "target": entry.target, "body": entry.body })).collect();
+        let calls = self.shared.desk.lock().unwrap().asked.clone();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), json!(calls).to_string()).unwrap();
-        if let Err(wrong) = self.script("openapi.mjs", &[&file.path().display().to_string()]) {
+        let document = if self.shared.base.is_empty() { "api.github.com" } else { SERVER };
+        let file = file.path().display().to_string();
+        if let Err(wrong) = self.script("openapi.mjs", &[&file, document]) {
             panic!("{wrong}");
         }
         calls.len()
@@ -260,10 +271,34 @@ impl Shared {
 
     fn serve(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream);
-        while let Ok(Some(request)) = http::read_request(&mut reader) {
-            let Some(response) = self.answer(&request) else { return };
+        while let Ok(Some(mut request)) = http::read_request(&mut reader) {
+            let below = match request.target.strip_prefix(&self.base) {
+                Some(rest) if !self.base.is_empty() => {
+                    request.target = rest.to_owned();
+                    true
+                }
+                _ => false,
+            };
+            let Some(mut response) = self.answer(&request) else { return };
+            if below {
+                self.moved_below(&mut response);
+            }
             if http::write_response(reader.get_mut(), &response).is_err() {
                 return;
+            }
+        }
+    }
+
+    /// A server of a company has its API below a path, and says so in every address.
+    fn moved_below(&self, response: &mut Response) {
+        let (plain, moved) =
+            (format!("{}/repos/", self.url), format!("{}{}/repos/", self.url, self.base));
+        if let Ok(text) = std::str::from_utf8(&response.body) {
+            response.body = text.replace(&plain, &moved).into_bytes();
+        }
+        for name in ["link", "location"] {
+            if let Some(text) = response.header(name).map(|text| text.replace(&plain, &moved)) {
+                response.set(name, text);
             }
         }
     }
@@ -317,6 +352,15 @@ impl Shared {
                     refused.set("retry-after", seconds);
                 }
                 return Some(self.kept(&login, request, refused));
+            }
+            Some(Fault::Dropped) => {
+                let (thing, _) =
+                    request.target.rsplit_once("/assignees").unwrap_or((&request.target, ""));
+                let thing = thing
+                    .rsplit_once("/labels/")
+                    .map_or(thing.to_owned(), |(issue, _)| format!("{issue}/labels"));
+                let same = self.carried_out(&Request::new("GET", &thing, None), &login);
+                return Some(self.kept(&login, request, same));
             }
             Some(Fault::Slow(time)) => std::thread::sleep(time),
             Some(Fault::Stale) => {
@@ -397,7 +441,12 @@ impl Shared {
             is_counted,
             at: self.started.elapsed(),
         };
-        self.desk.lock().unwrap().log.push(entry);
+        let asked = json!({ "method": entry.method, "target": entry.target, "body": entry.body });
+        let mut desk = self.desk.lock().unwrap();
+        if self.is_faulty(login) && !desk.asked.contains(&asked) {
+            desk.asked.push(asked);
+        }
+        desk.log.push(entry);
     }
 }
 

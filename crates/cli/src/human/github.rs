@@ -42,9 +42,12 @@ pub fn lines(report: &GithubSync) -> Vec<String> {
 pub fn sync(answer: &GithubSyncAnswer, _: &Screen) -> String {
     let report = &answer.sync;
     let mut lines = lines(report);
-    let left = match (report.pending, report.dead) {
-        (0, 0) => "everything is in step".to_owned(),
-        (pending, dead) => format!("{pending} still to send, {dead} cannot be sent"),
+    let left = match (report.pending, report.dead, report.held) {
+        (0, 0, 0) => "everything is in step".to_owned(),
+        (pending, dead, 0) => format!("{pending} still to send, {dead} cannot be sent"),
+        (pending, dead, held) => {
+            format!("{pending} still to send, {held} held back, {dead} cannot be sent")
+        }
     };
     let done = if report.dry_run { "This is what would be done" } else { "Done" };
     lines.push(format!(
@@ -64,6 +67,11 @@ pub fn status(answer: &GithubStatusAnswer, _: &Screen) -> String {
         format!("behind      {} events", status.behind),
         format!("to send     {} (and {} that cannot be sent)", status.pending, status.dead),
     ];
+    lines.extend(
+        Some(status.held)
+            .filter(|held| *held > 0)
+            .map(|held| format!("held back   {held}, until somebody resumes the issue")),
+    );
     lines.extend(status.last_error.as_ref().map(|error| format!("last error  {error}")));
     lines.extend(status.paused.iter().map(|issue| format!("paused      {issue}")));
     text(lines)

@@ -59,7 +59,6 @@ fn a_backlog_is_imported_by_label_state_and_number_and_only_shown_on_a_dry_run()
     );
     let bad = engine.call(ANN, &["import", "github", "--state", "half"]);
     assert_eq!(bad.exit, 2, "{bad:?}");
-    field.hub.requests_are_valid();
 }
 
 #[test]
@@ -77,6 +76,8 @@ fn a_paused_issue_hears_nothing_until_it_is_resumed() {
         "{sync}"
     );
     assert!(sync["held"].as_u64().unwrap() > 0, "{sync}");
+    let status = engine.json(ANN, &["github", "status"])["github"].clone();
+    assert_eq!((&status["held"], &status["pending"]), (&json!(1), &json!(0)), "{status}");
     engine.json(ANN, &["github", "resume", "1"]);
     engine.settle();
     assert_eq!((field.labels(1), field.said(1).len()), (vec!["agent:in-progress".to_owned()], 1));
@@ -110,6 +111,8 @@ fn what_is_put_back_twice_pauses_the_issue() {
         field.said(1).iter().filter(|text| text.contains("cannot do what bob asked")).count();
     assert_eq!(refusals, 1, "said once: {:?}", field.said(1));
     assert_eq!(engine.sync()["paused"], json!(["ann/tool#1"]));
+    let asked = engine.json(ANN, &["decision", "list"])["decisions"].to_string();
+    assert_eq!(asked.matches("comity writes no more to ann/tool#1").count(), 1, "{asked}");
 }
 
 #[test]
@@ -123,10 +126,87 @@ fn what_is_forgotten_is_read_again_and_said_no_second_time() {
     engine.settle();
     field.say("ann", 1, "ANSWER:\n\n- This one");
     engine.settle();
+    let forget = || engine.json(ANN, &["github", "forget"])["forgotten"].as_u64().unwrap();
     let (said, head) = (field.said(1), engine.head());
-    assert!(engine.json(ANN, &["github", "forget"])["forgotten"].as_u64().unwrap() > 0);
+    assert!(forget() > 0);
     engine.settle();
     assert_eq!((field.said(1), engine.head()), (said, head));
+    // What comity did there it still knows: whom it asks, which comment goes on, which text is worked on.
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    engine.json(AGENT, &["note", "milestone", "Half of it", "--task", "T1"]);
+    engine.settle();
+    assert!(forget() > 0);
+    engine.json(AGENT, &["note", "milestone", "All of it", "--task", "T1"]);
+    engine.json(AGENT, &["task", "block", "T1", "--needs", "an answer", "--question", "And now?"]);
+    engine.settle();
+    let progress = field.said(1).iter().filter(|text| text.contains("Agent Progress")).count();
+    assert_eq!(
+        (progress, field.assignees(1)),
+        (1, vec!["ann".to_owned(), "comity-bot".to_owned()])
+    );
+    assert!(forget() > 0);
+    field.say("ann", 1, "ANSWER:\n\n- Now rest");
+    engine.settle();
+    assert_eq!(field.assignees(1), ["comity-bot"], "whoever comity assigned it takes off again");
+    let text = json!({ "body": "Do it well." });
+    field.hub.person("ann", "PATCH", &at("issues/1"), text);
+    engine.settle();
+    assert_eq!(engine.task("T1")["description"], "Do it well.");
+}
+
+#[test]
+fn a_pause_in_the_middle_of_a_pass_stops_it_before_the_next_write() {
+    let Some(field) = field("ace", "") else { return };
+    let engine = field.engine("one");
+    field.open("ann", "Dates", "Do it.", &["agent:ready"]);
+    engine.settle();
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    field.hub.forget();
+    field.hub.fault(Rule::always(On::Writes, Fault::Slow(Duration::from_secs(4))));
+    let mut pass = engine.start_sync();
+    let writes = || field.hub.log().iter().filter(|entry| entry.is_write()).count();
+    while writes() == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    engine.json(ANN, &["github", "pause", "1"]);
+    pass.wait().unwrap();
+    assert!(writes() <= 2, "what was on its way arrives, and nothing else: {:?}", field.hub.log());
+    assert_eq!(field.said(1).len(), 0);
+    field.hub.calm();
+    engine.json(ANN, &["github", "resume", "1"]);
+    engine.settle();
+    assert_eq!((field.labels(1), field.said(1).len()), (vec!["agent:in-progress".to_owned()], 1));
+}
+
+#[test]
+fn a_dry_run_shows_only_as_many_writes_as_are_allowed() {
+    let Some(field) = field("ace", "") else { return };
+    let engine = field.engine("one");
+    field.open("ann", "Dates", "Do it.", &["agent:ready"]);
+    engine.settle();
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    let args = ["github", "sync", "--dry-run", "--max-writes", "2"];
+    let out = engine.json(ANN, &args)["sync"]["out"].clone();
+    assert_eq!(out.as_array().unwrap().len(), 2, "{out}");
+}
+
+#[test]
+fn what_github_takes_and_does_not_do_is_said_and_tried_again_when_the_issue_is_resumed() {
+    let Some(field) = field("ace", "") else { return };
+    let engine = field.engine("one");
+    field.open("ann", "Dates", "Do it.", &["agent:ready"]);
+    engine.settle();
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    let removal = On::Call("DELETE", "/issues/1/labels/".to_owned());
+    field.hub.fault(Rule::always(removal, Fault::Dropped));
+    let sync = engine.sync();
+    assert!(sync["findings"].to_string().contains("no-effect"), "{sync}");
+    assert_eq!(engine.sync()["writes"], 0, "it is not tried for ever");
+    assert_eq!(field.labels(1), ["agent:in-progress", "agent:ready"]);
+    field.hub.calm();
+    engine.json(ANN, &["github", "resume", "1"]);
+    engine.settle();
+    assert_eq!(field.labels(1), ["agent:in-progress"]);
 }
 
 #[test]

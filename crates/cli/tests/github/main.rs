@@ -17,6 +17,8 @@ mod once;
 mod pulls;
 mod race;
 mod repositories;
+mod rights;
+mod turns;
 mod walks;
 mod workflows;
 

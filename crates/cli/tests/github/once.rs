@@ -81,7 +81,6 @@ fn run(steps: usize, goes_wrong: bool) -> Option<BTreeMap<u64, Vec<String>>> {
     for number in 1..=ISSUES {
         assert_eq!(field.labels(number).len(), 1, "one state word");
     }
-    field.hub.requests_are_valid();
     Some(said(&field, ISSUES))
 }
 
@@ -112,6 +111,41 @@ fn both_rate_limits_are_waited_for_and_cost_no_try() {
     assert_eq!(field.hub.log().len(), calls, "nor is anything asked in the next pass");
     let status = engine.json(ANN, &["github", "status"])["github"].clone();
     assert!(status["pending"].as_u64().unwrap() > 0 && status["dead"] == 0, "{status}");
+}
+
+#[test]
+fn a_comment_that_lists_show_late_is_not_said_twice() {
+    let Some(field) = field("ace", "") else { return };
+    let engine = field.engine("one");
+    field.open("ann", "Dates", "Do it.", &["agent:ready"]);
+    engine.settle();
+    field.hub.fault(Rule::next(On::Call("POST", "/issues/1/comments".to_owned()), Fault::Lost));
+    for who in [AGENT, "agent.impl.2"] {
+        engine.json(who, &["task", "claim", "T1", "--start"]);
+        engine.json(who, &["task", "release", "T1", "-m", "later"]);
+        engine.settle();
+        let list = On::Call("GET", "/issues/1/comments".to_owned());
+        field.hub.fault(Rule::next(list, Fault::Stale));
+        let post = On::Call("POST", "/issues/1/comments".to_owned());
+        field.hub.fault(Rule::next(post, Fault::Lost));
+    }
+    said(&field, 1);
+}
+
+#[test]
+fn a_mark_beyond_a_hundred_comments_is_found() {
+    let Some(field) = field("ace", "") else { return };
+    let engine = field.engine("one");
+    field.open("ann", "Dates", "Do it.", &["agent:ready"]);
+    engine.settle();
+    for number in 0..105 {
+        field.say("eve", 1, &format!("Me too, {number}."));
+    }
+    engine.settle();
+    field.hub.fault(Rule::next(On::Call("POST", "/issues/1/comments".to_owned()), Fault::Lost));
+    engine.json(AGENT, &["task", "claim", "T1", "--start"]);
+    engine.settle();
+    assert_eq!(said(&field, 1)[&1], ["claim"]);
 }
 
 #[test]

@@ -93,7 +93,6 @@ fn delivered(field: &Field, engine: &Engine, id: &str, branch: &str) {
         "{all:?}"
     );
     assert_eq!(engine.sync()["writes"], 0);
-    assert!(field.hub.requests_are_valid() > 20);
 }
 
 const CONTRACT: &str = r#"```yaml
@@ -138,7 +137,6 @@ fn an_issue_with_a_contract_is_claimed_in_the_words_of_neo() {
     assert_eq!(field.labels(1), ["agent-role:dev", "agent-task:in-progress", "theme"]);
     assert_eq!(field.assignees(1), ["comity-bot"]);
     assert_eq!(engine.sync()["writes"], 0);
-    field.hub.requests_are_valid();
 }
 
 #[test]

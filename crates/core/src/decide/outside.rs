@@ -2,8 +2,9 @@
 
 use super::input::{Check, line, said, word};
 use super::{Answer, Rule};
-use crate::event::{Event, IssuePaused, IssueResumed, OutsideRefused, TextAccepted};
+use crate::event::{DecisionAsked, Event, IssuePaused, IssueResumed, OutsideRefused, TextAccepted};
 use crate::facts::Ruling;
+use crate::ids::{AgentId, DecisionId};
 use crate::outside::OutsideNote;
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
@@ -47,7 +48,23 @@ impl Rule<'_> {
             }
         };
         let place = self.events.len();
+        let stops = match &event {
+            Event::IssuePaused(paused) if self.request.actor == AgentId::github() => {
+                Some(paused.clone())
+            }
+            _ => None,
+        };
         self.push(task.map(|task| &task.id), event);
+        if let Some(paused) = stops {
+            // Nobody stopped it by hand, so somebody has to say how it goes on.
+            let question = format!(
+                "comity writes no more to {}: {}. What now? Resume the issue when that is settled.",
+                paused.issue, paused.cause
+            );
+            let id = DecisionId(self.facts.counters(&self.request.repo)?.decisions + 1);
+            let asked = DecisionAsked::free(id, &question, None);
+            self.push(task.map(|task| &task.id), Event::DecisionAsked(Box::new(asked)));
+        }
         Ok(Answer::Event(place))
     }
 

@@ -96,7 +96,10 @@ fn rule_github_the_name_is_reserved_and_pauses_are_kept_in_the_log() {
     let note = OutsideNote::Paused { issue: "acme/app#7".to_owned(), cause: "a loop".to_owned() };
     let command = Command::Outside { task: Some("T1".to_owned()), note };
     let request = w.request("github", None, command.clone());
-    assert_eq!(w.run(&request).unwrap().names(), ["issue_paused"]);
-    let request = w.request(crate::world::IMPL, None, command);
+    // What stops by itself asks somebody.
+    assert_eq!(w.run(&request).unwrap().names(), ["issue_paused", "decision_asked"]);
+    let request = w.request(crate::world::IMPL, None, command.clone());
     assert_eq!(w.run(&request).unwrap_err().code, Code::RoleForbidden);
+    let request = w.request(ANN, None, command);
+    assert_eq!(w.run(&request).unwrap().names(), ["issue_paused"]);
 }

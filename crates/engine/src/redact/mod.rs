@@ -22,6 +22,6 @@ mod value;
 mod tests;
 
 pub use free::{BadPattern, BadPatternReason, PATTERN_BYTES_MAX, PATTERNS_MAX};
-pub use redactor::{RedactOptions, Redactor};
+pub use redactor::{KnownSecrets, RedactOptions, Redactor};
 pub use scan::secrets;
 pub use value::redact as secrets_of;

@@ -335,6 +335,7 @@ pub(super) const OTHER_IDS: &[&str] = &[
     "discord-token",
     "aws-secret-key",
     "secret-field",
+    "known-secret",
     "too-deep",
     "cookie",
     "email",

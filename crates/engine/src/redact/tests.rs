@@ -19,7 +19,7 @@ fn redactor() -> Redactor {
 
 fn with_patterns(patterns: &[&str]) -> Redactor {
     let extra_patterns = patterns.iter().map(ToString::to_string).collect();
-    Redactor::new(RedactOptions { emails: true, extra_patterns }).unwrap()
+    Redactor::new(RedactOptions { extra_patterns, ..RedactOptions::default() }).unwrap()
 }
 
 /// A small generator, so that no secret stands in this file and every run sees the same ones.

@@ -4,7 +4,7 @@ use super::Pass;
 use crate::bus::{ISSUE, IssueKey, PROVIDER, Who};
 use crate::client::{Trouble, now};
 use crate::desired::{Standing, generation, is_ace, shown};
-use crate::inbound::{Asked, BOARD_EVENTS, Look, commands};
+use crate::inbound::{Asked, BOARD_EVENTS, Look, commands, queues};
 use crate::intake;
 use crate::model::{self, Comment, Issue, IssueEvent};
 use crate::rows::IssueRow;
@@ -71,13 +71,12 @@ impl Pass<'_> {
             if own { Level::None } else { self.bus.level(&key.repository, author)? };
         let mut by = author.clone();
         let mut is_accepted = author_level >= Level::Triage;
+        let mut reviewer = None;
         if !is_accepted {
             let events = self.events_of(key)?;
-            let is_word = |event: &&IssueEvent| {
-                event.event == "labeled" && event.label.name.eq_ignore_ascii_case(word)
-                    || BOARD_EVENTS.contains(&event.event.as_str())
-            };
-            if let Some(event) = events.iter().filter(is_word).max_by_key(|event| event.id) {
+            let queued = events.iter().filter(|event| queues(event, word));
+            if let Some(event) = queued.max_by_key(|event| event.id) {
+                reviewer = Some(event.actor.login.clone());
                 by.clone_from(&event.actor.login);
                 source = format!("event:{}", event.id);
                 is_accepted = issue.updated_at <= event.created_at;
@@ -94,19 +93,40 @@ impl Pass<'_> {
         };
         let row = self.bus.rows.issue(&key.to_string());
         is_accepted |= row.accepted.as_deref() == Some(text::short(&hash));
-        let new = match intake::new_task(issue, &self.bus.dialect(&key.repository)) {
+        let new = match self.text_of(key, issue)? {
             Ok(new) => new,
             Err(comment) => {
-                let id = format!("{}/{}.{}/contract", self.bus.engine, key.number, &hash[..6]);
-                self.say_once(key, &id, "contract", &comment);
+                self.complain(key, &hash, &comment);
                 self.said(key, None, &by, "queued", "refused", Some(contract_invalid()), &source);
                 return Ok(());
             }
         };
-        self.create(key, issue, &who, new, is_accepted, &source);
+        // An agent that queues is nobody to ask.
+        let reviewer = reviewer.filter(|login| self.bus.is_person(login));
+        self.create(key, issue, &who, new, is_accepted, reviewer, &source);
         Ok(())
     }
 
+    /// Reads an issue as a task; in the other case a comment says what is wrong with its text.
+    pub(super) fn text_of(
+        &mut self,
+        key: &IssueKey,
+        issue: &Issue,
+    ) -> Result<Result<NewTask, String>, Trouble> {
+        let mut read = intake::new_task(issue, &self.bus.dialect(&key.repository));
+        if let Ok(new) = &mut read {
+            self.bus.bounds(new, &key.repository, &issue.user.login)?;
+        }
+        Ok(read)
+    }
+
+    /// Says what is wrong with the text of an issue, once for each text.
+    pub(super) fn complain(&mut self, key: &IssueKey, hash: &str, comment: &str) {
+        let id = format!("{}/{}.{}/contract", self.bus.engine, key.number, &hash[..6]);
+        self.say_once(key, &id, "contract", comment);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what is known of an issue that is taken in")]
     fn create(
         &mut self,
         key: &IssueKey,
@@ -114,6 +134,7 @@ impl Pass<'_> {
         who: &Who,
         new: NewTask,
         is_accepted: bool,
+        reviewer: Option<String>,
         source: &str,
     ) {
         let hash = text::hash(&issue.title, &issue.body);
@@ -139,7 +160,7 @@ impl Pass<'_> {
         self.note_seen(key, issue);
         let mut row = self.bus.rows.issue(&key.to_string());
         row.task = Some(id.clone());
-        row.reviewer = Some(who.login.clone());
+        row.reviewer = reviewer;
         if is_accepted {
             row.accepted = Some(text::short(&hash).to_owned());
         }
@@ -245,15 +266,7 @@ impl Pass<'_> {
             }
             Asked::Refused { by, word, source, why } => {
                 let Some(who) = self.asker(key, &by)? else {
-                    self.said(
-                        key,
-                        Some(task.id.as_str()),
-                        &by,
-                        &word,
-                        "ignored",
-                        None,
-                        &event(source),
-                    );
+                    self.nobody(key, &task, &by, &word, &event(source));
                     return Ok(());
                 };
                 let refusal = Refusal::new(Code::InvalidTransition, why);
@@ -279,12 +292,7 @@ impl Pass<'_> {
         let source = event(source);
         let id = task.id.to_string();
         let Some(who) = self.asker(key, by)? else {
-            // The author may close an issue without any rights.
-            let row = self.bus.rows.issue(&key.to_string());
-            if row.seen.closed && row.seen.author.eq_ignore_ascii_case(by) {
-                self.leave_closed(key, &id, by, "the author has no rights to finish the task");
-            }
-            self.said(key, Some(&id), by, word, "ignored", None, &source);
+            self.nobody(key, task, by, word, &source);
             return Ok(());
         };
         let steps = commands(&id, wish, by);
@@ -299,6 +307,21 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// Who has no rights asks for nothing. Only the author may close an issue all the same: that stays, and is answered.
+    fn nobody(&mut self, key: &IssueKey, task: &Task, by: &str, word: &str, source: &str) {
+        let row = self.bus.rows.issue(&key.to_string());
+        let closes = row.seen.closed && row.seen.author.eq_ignore_ascii_case(by);
+        if !closes || task.status.is_finished() {
+            self.said(key, Some(task.id.as_str()), by, word, "ignored", None, source);
+            return;
+        }
+        let why = "the author of an issue may close it, but not finish or give up its task; \
+                   somebody with write rights can";
+        let refusal = Refusal::new(Code::RoleForbidden, why);
+        self.said(key, Some(task.id.as_str()), by, word, "refused", Some(refusal.clone()), source);
+        self.put_back(key, task, by, word, &refusal, source);
+    }
+
     /// Puts back what cannot be, and says so once; the second time, or too often, nothing more is written there.
     fn refused(
         &mut self,
@@ -311,18 +334,31 @@ impl Pass<'_> {
     ) {
         let id = task.id.to_string();
         self.inbound(key, Some(&id), who, word, None, "refused", Some(refusal), source);
+        self.put_back(key, task, &who.login, word, refusal, source);
+    }
+
+    fn put_back(
+        &mut self,
+        key: &IssueKey,
+        task: &Task,
+        by: &str,
+        word: &str,
+        refusal: &Refusal,
+        source: &str,
+    ) {
+        let id = task.id.to_string();
         let mut row = self.bus.rows.issue(&key.to_string());
         let closed = row.seen.closed && !task.status.is_finished();
-        let again = row.put_back.iter().any(|(_, wish, by)| wish == word && *by == who.login);
+        let again = row.put_back.iter().any(|(_, wish, whose)| wish == word && whose == by);
         let since = now().ms() - HOUR.ms();
         let recent = row.put_back.iter().filter(|(at, ..)| *at > since).count() + 1;
-        row.put_back.push((now().ms(), word.to_owned(), who.login.clone()));
+        row.put_back.push((now().ms(), word.to_owned(), by.to_owned()));
         self.bus.rows.set_issue(&key.to_string(), &row);
         if !again {
             let note = OutsideNote::Refused {
                 issue: key.to_string(),
                 wish: word.to_owned(),
-                by: who.login.clone(),
+                by: by.to_owned(),
                 code: refusal.code.as_str().to_owned(),
                 why: refusal.message.clone(),
             };
@@ -331,9 +367,9 @@ impl Pass<'_> {
                 self.bus.record(key, &format!("refused:{source}"), command, Observed::default());
         }
         if closed {
-            self.leave_closed(key, &id, &who.login, &refusal.message);
+            self.leave_closed(key, &id, by, &refusal.message);
         } else if again || recent >= PUT_BACK_MAX {
-            let cause = format!("{} asked for {word} again; comity put it back before", who.login);
+            let cause = format!("{by} asked for {word} again; comity put it back before");
             let note = OutsideNote::Paused { issue: key.to_string(), cause };
             let command = Command::Outside { task: Some(id), note };
             let _ = self.bus.record(key, &format!("paused:{source}"), command, Observed::default());

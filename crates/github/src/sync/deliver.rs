@@ -2,7 +2,7 @@
 
 use super::Pass;
 use super::send::first_line;
-use crate::bus::IssueKey;
+use crate::bus::{IssueKey, LOOK_PACES};
 use crate::client::{Method, Trouble, now};
 use crate::model::{self, Comment};
 use crate::quota::WAIT_MAX;
@@ -13,8 +13,6 @@ use comity_core::time::Millis;
 use serde_json::{Value, json};
 
 const TRIES_MAX: u32 = 5;
-/// What a lost answer takes until it is looked for, in paces.
-const LOOK_PACES: i64 = 5;
 
 /// What became of a comment.
 pub(super) enum Delivered {
@@ -40,7 +38,7 @@ impl Pass<'_> {
             }
             std::thread::sleep(std::time::Duration::from_millis(wait.ms().unsigned_abs()));
             if op.unsure {
-                match self.find_mark(key, &op) {
+                match self.find_twice(key, &op) {
                     Ok(Some(id)) => {
                         self.delivered(key, row_key, &op, id)?;
                         self.out(key, &task, &op.kind, &what, "found", &op.op);
@@ -50,8 +48,12 @@ impl Pass<'_> {
                     Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
                 }
             }
+            if !self.may_write(key)? {
+                return Ok(Delivered::Later);
+            }
             // From here on nobody knows whether it is there, until GitHub says so.
             op.unsure = true;
+            op.sent_at = now().ms();
             self.bus.rows.put(row_key, &op);
             self.bus.save()?;
             match self.post(key, &op) {
@@ -66,10 +68,6 @@ impl Pass<'_> {
                     op.not_before = now().ms() + ((LOOK_PACES * pace) << op.tries.min(6));
                     self.bus.rows.put(row_key, &op);
                     self.bus.save()?;
-                    // GitHub's lists lag: the first look may be too early.
-                    std::thread::sleep(std::time::Duration::from_millis(
-                        (LOOK_PACES * pace).unsigned_abs(),
-                    ));
                 }
                 Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
             }
@@ -93,10 +91,7 @@ impl Pass<'_> {
                 self.out(key, &task, &op.kind, &what, "pending", &op.op);
                 return Ok(Delivered::Wait);
             }
-            Trouble::Unauthorized(_) => {
-                let refusal = trouble.refusal();
-                return Err(self.bus.failed(refusal));
-            }
+            Trouble::Unauthorized(_) | Trouble::Here(_) => return Err(self.bus.gives_up(trouble)),
             trouble if trouble.is_away() => {
                 // The text stays with an issue that moved; one that is gone hears nothing more.
                 op.unsure &= op.tries > 0;
@@ -127,6 +122,16 @@ impl Pass<'_> {
         }
         self.bus.rows.put(row_key, &op);
         Ok(Delivered::Later)
+    }
+
+    /// Looks for what may have been sent. GitHub's lists lag: one look after a lost answer may be too early.
+    fn find_twice(&mut self, key: &IssueKey, op: &OpRow) -> Result<Option<u64>, Trouble> {
+        let found = self.find_mark(key, op)?;
+        if found.is_some() || op.sent_at == 0 {
+            return Ok(found);
+        }
+        self.bus.wait_to_look();
+        self.find_mark(key, op)
     }
 
     /// Finds the comment that has the marks of an op.

@@ -107,6 +107,7 @@ impl Pass<'_> {
                     row.paused = None;
                     row.put_back.clear();
                     row.without_effect.clear();
+                    row.other_engine = None;
                 }),
             ),
             Event::TextAccepted(accepted) => {
@@ -214,7 +215,6 @@ impl Pass<'_> {
                     issue: key.to_string(),
                     task: Some(task.clone()),
                     text: text::outgoing(&one.text),
-                    unsure: self.unsure_until >= stored.seq.0,
                     edits,
                     ..OpRow::default()
                 },

@@ -17,7 +17,11 @@ impl Pass<'_> {
         if self.bus.settings.claims != Claims::Refs {
             return Ok(());
         }
-        for repository in self.repositories() {
+        for key in self.bus.rows.issues() {
+            let row = self.bus.rows.issue(&key);
+            self.bus.rows.set_issue(&key, &IssueRow { other_engine: None, ..row });
+        }
+        for repository in self.bus.repositories() {
             let others = claims::others(self.bus, &repository)?;
             for key in self.linked_to(&repository) {
                 let row = self.bus.rows.issue(&key.to_string());

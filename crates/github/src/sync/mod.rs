@@ -12,7 +12,7 @@ mod turn;
 
 #[cfg(test)]
 pub(crate) use read::shows_alike;
-pub(crate) use turn::Turn;
+pub use turn::Turn;
 
 use crate::bus::{Bus, Github, IssueKey};
 use crate::client::{Trouble, now};
@@ -21,6 +21,7 @@ use crate::text;
 use comity_api::{GithubSync, GithubSyncAnswer, SyncGithub};
 use comity_core::refusal::Refusal;
 use comity_engine::Service;
+use comity_project::github::Claims;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a pass looks.
@@ -40,19 +41,20 @@ pub(crate) struct Pass<'b> {
     only: BTreeSet<String>,
     max_writes: Option<u64>,
     by_task: BTreeMap<String, IssueKey>,
-    /// What another engine wrote to: nothing is written there.
-    other_engines: BTreeSet<IssueKey>,
     /// What another engine has, where claims are refs.
     elsewhere: BTreeSet<IssueKey>,
-    /// Events up to here may have been said before the rows were lost.
-    unsure_until: u64,
+    /// The end of the log when it was heard last.
+    heard: u64,
     left: u64,
+    /// Writes that a dry run would do.
+    planned: u64,
 }
 
 /// Runs one pass, unless another process is at it.
 pub fn sync(github: &Github, input: &SyncGithub) -> Result<GithubSyncAnswer, Refusal> {
-    let _turn = if input.dry_run { None } else { Some(Turn::take(github)?) };
+    let turn = if input.dry_run { None } else { Some(Turn::take(github)?) };
     let mut bus = Bus::open(github, input.dry_run)?;
+    bus.hold(turn);
     let sync = pass(&mut bus, &github.service, input, Reach::All)?;
     Ok(GithubSyncAnswer { sync })
 }
@@ -72,10 +74,10 @@ pub(crate) fn pass(
         only: input.tasks.iter().cloned().collect(),
         max_writes: input.max_writes,
         by_task: BTreeMap::new(),
-        other_engines: BTreeSet::new(),
         elsewhere: BTreeSet::new(),
-        unsure_until: 0,
+        heard: 0,
         left: 0,
+        planned: 0,
         bus,
     };
     pass.run(reach)
@@ -84,7 +86,6 @@ pub(crate) fn pass(
 impl Pass<'_> {
     fn run(&mut self, reach: Reach) -> Result<GithubSync, Refusal> {
         // Links that were made here come first: what they name is read.
-        self.unsure_until = self.bus.rows.get::<u64>("unsure");
         self.feed()?;
         let looked = match reach {
             Reach::All => self.inward(),
@@ -93,9 +94,8 @@ impl Pass<'_> {
         };
         let looked = looked.and_then(|()| self.look_at_claims());
         if let Err(trouble) = looked {
-            let refusal = trouble.refusal();
             self.bus.discard()?;
-            return Err(self.bus.failed(refusal));
+            return Err(self.bus.gives_up(&trouble));
         }
         self.feed()?;
         self.send_all()?;
@@ -113,20 +113,8 @@ impl Pass<'_> {
         Ok(std::mem::take(&mut self.bus.report))
     }
 
-    /// Every repository that is named or linked.
-    fn repositories(&self) -> Vec<String> {
-        let mut all = vec![self.bus.home.clone()];
-        let linked = self.bus.rows.issues().into_iter();
-        let linked = linked.filter_map(|key| IssueKey::parse(&key, &self.bus.home));
-        all.extend(self.bus.settings.repositories.iter().cloned());
-        all.extend(linked.map(|key| key.repository));
-        let mut seen = BTreeSet::new();
-        all.retain(|name| seen.insert(name.to_lowercase()));
-        all
-    }
-
     fn inward(&mut self) -> Result<(), Trouble> {
-        for repository in self.repositories() {
+        for repository in self.bus.repositories() {
             let fresh = self.read(&repository)?;
             let key = |number| IssueKey { repository: repository.clone(), number };
             for issue in &fresh.issues {
@@ -166,6 +154,7 @@ impl Pass<'_> {
             self.hold(key);
             self.edited(key, &issue)?;
             for comment in self.comments_of(key)? {
+                self.note_engine(key, &comment.user.login, &comment.body);
                 self.comment(key, &comment)?;
             }
             self.differences(key)?;
@@ -173,20 +162,19 @@ impl Pass<'_> {
         self.pulls()
     }
 
-    /// Another engine that writes with the same account would undo what this one does.
+    /// Another engine that writes with the same account would undo what this one does: until somebody resumes the issue,
+    /// nothing is written there. Where claims are refs, they say whose turn it is.
     fn note_engine(&mut self, key: &IssueKey, login: &str, body: &str) {
+        if self.bus.settings.claims == Claims::Refs {
+            return;
+        }
         let marks = text::marks(body);
         let engine = marks.first().and_then(|mark| text::engine_of(mark));
         let Some(engine) = engine.filter(|engine| *engine != self.bus.engine) else { return };
-        if self.bus.is_own(login) && self.bus.rows.issue(&key.to_string()).task.is_some() {
-            let why = format!("engine {engine} writes to it, too");
-            self.other_engines.insert(key.clone());
-            self.bus.finding(
-                "other-engine",
-                Some(key),
-                why,
-                "let both share a store, or use claims by refs",
-            );
+        let mut row = self.bus.rows.issue(&key.to_string());
+        if self.bus.is_own(login) && row.task.is_some() {
+            row.other_engine = Some(engine.to_owned());
+            self.bus.rows.set_issue(&key.to_string(), &row);
         }
     }
 }

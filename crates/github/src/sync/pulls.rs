@@ -5,6 +5,7 @@ use crate::bus::{IssueKey, Who};
 use crate::client::{Trouble, part};
 use crate::model::{self, CheckRuns, Pull, PullFile, Review, Statuses};
 use crate::rows::PullRow;
+use crate::text;
 use comity_core::command::{Command, Question, TaskVerb};
 use comity_core::observed::{MergeSeen, Observed};
 use comity_core::outside::CheckSeen;
@@ -13,6 +14,13 @@ use comity_core::role::Verb;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use std::collections::BTreeMap;
+
+/// What became of a verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Done,
+    LookAgain,
+}
 
 /// Whoever can change these can say what a check says.
 const WORKFLOWS: &str = ".github/";
@@ -194,7 +202,7 @@ impl Pass<'_> {
         match self.bus.client.list(&path, None) {
             Ok(answer) => {
                 let files: Vec<PullFile> = model::list(&answer.body);
-                Ok(files.iter().any(|file| file.filename.starts_with(WORKFLOWS)))
+                Ok(files.iter().any(touches))
             }
             // What cannot be seen is not trusted.
             Err(trouble) if trouble.is_gone() => Ok(true),
@@ -242,60 +250,69 @@ impl Pass<'_> {
         }
         row.etags.extend(answer.etag.clone().map(|etag| ("reviews".to_owned(), etag)));
         for (login, review) in newest(&answer.body) {
-            let counted = row.sources.contains(&format!("review:{}", review.id));
-            let Some((verb, source)) = asked_by(&review, task.status, counted) else { continue };
-            if !same(&review.commit_id) || row.sources.contains(&source) || self.bus.is_own(&login)
-            {
-                continue;
+            let status = self.bus.task(task.id.as_str()).map_or(task.status, |task| task.status);
+            if !matches!(status, Status::Review | Status::Approved) {
+                // What is left counts if the same commit is handed in again.
+                row.etags.remove("reviews");
+                return Ok(());
             }
-            let Some(who) = self.bus.who(&key.repository, &login)? else {
-                row.sources.insert(source.clone());
-                self.said(key, Some(task.id.as_str()), &login, "review", "ignored", None, &source);
-                continue;
-            };
-            let reason = match review.state.as_str() {
-                "DISMISSED" => Some(format!("the approval by {login} was dismissed on GitHub")),
-                _ => Some(review.body.clone()).filter(|body| !body.trim().is_empty()),
-            };
-            let command = Command::Move { verb, id: task.id.to_string(), reason };
-            let done = self.bus.act(&who, key, &source, command, Observed::default());
-            let named = match verb {
-                TaskVerb::Approve => Verb::Approve,
-                _ => Verb::RequestChanges,
-            };
-            let wish = review.state.to_lowercase();
-            match done {
-                Ok(_) => {
-                    row.sources.insert(source.clone());
-                    self.inbound(
-                        key,
-                        Some(task.id.as_str()),
-                        &who,
-                        &wish,
-                        Some(named),
-                        "applied",
-                        None,
-                        &source,
-                    );
-                    return Ok(());
-                }
-                Err(refusal) => {
-                    // Gates may be met later: the review is looked at again then.
-                    row.etags.remove("reviews");
-                    self.inbound(
-                        key,
-                        Some(task.id.as_str()),
-                        &who,
-                        &wish,
-                        Some(named),
-                        "refused",
-                        Some(&refusal),
-                        &source,
-                    );
-                }
+            let judged = self.verdict(key, task, status, (&login, &review), same, row)?;
+            if judged == Judged::LookAgain {
+                // Gates may be met later.
+                row.etags.remove("reviews");
             }
         }
         Ok(())
+    }
+
+    /// Carries out what one reviewer says.
+    fn verdict(
+        &mut self,
+        key: &IssueKey,
+        task: &Task,
+        status: Status,
+        (login, review): (&str, &Review),
+        same: &dyn Fn(&str) -> bool,
+        row: &mut PullRow,
+    ) -> Result<Judged, Trouble> {
+        let changes = format!("changes:{}", review.id);
+        let counted = row.sources.contains(&format!("review:{}", review.id))
+            && !row.sources.contains(&changes);
+        let Some((verb, source)) = asked_by(review, status, counted) else {
+            return Ok(Judged::Done);
+        };
+        if !same(&review.commit_id) || row.sources.contains(&source) || self.bus.is_own(login) {
+            return Ok(Judged::Done);
+        }
+        let id = Some(task.id.as_str());
+        let Some(who) = self.bus.who(&key.repository, login)? else {
+            row.sources.insert(source.clone());
+            self.said(key, id, login, "review", "ignored", None, &source);
+            return Ok(Judged::Done);
+        };
+        let said = text::without_hidden(&review.body);
+        let reason = match review.state.as_str() {
+            "DISMISSED" => Some(format!("the approval by {login} was dismissed on GitHub")),
+            _ => Some(said).filter(|said| !said.trim().is_empty()),
+        };
+        let command = Command::Move { verb, id: task.id.to_string(), reason };
+        let done = self.bus.act(&who, key, &source, command, Observed::default());
+        let named = match verb {
+            TaskVerb::Approve => Verb::Approve,
+            _ => Verb::RequestChanges,
+        };
+        let wish = review.state.to_lowercase();
+        if let Err(refusal) = done {
+            let (verb, refusal) = (Some(named), Some(&refusal));
+            self.inbound(key, id, &who, &wish, verb, "refused", refusal, &source);
+            return Ok(Judged::LookAgain);
+        }
+        if review.state == "CHANGES_REQUESTED" {
+            row.sources.insert(changes);
+        }
+        row.sources.insert(source.clone());
+        self.inbound(key, id, &who, &wish, Some(named), "applied", None, &source);
+        Ok(Judged::Done)
     }
 
     /// A merge finishes the task whose commit it has. The merge by a person who may approve is the approval, where the
@@ -451,15 +468,22 @@ fn asked_by(review: &Review, status: Status, counted: bool) -> Option<(TaskVerb,
     }
 }
 
-/// Returns the newest verdict of each reviewer.
-fn newest(body: &serde_json::Value) -> BTreeMap<String, Review> {
-    let mut newest = BTreeMap::new();
+/// Returns the newest verdict of each reviewer. Whoever wants changes comes first: others' approval is no answer to that.
+fn newest(body: &serde_json::Value) -> Vec<(String, Review)> {
+    let mut newest: BTreeMap<String, Review> = BTreeMap::new();
     for review in model::list::<Review>(body) {
         if ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str()) {
             newest.insert(review.user.login.clone(), review);
         }
     }
+    let mut newest: Vec<(String, Review)> = newest.into_iter().collect();
+    newest.sort_by_key(|(_, review)| review.state != "CHANGES_REQUESTED");
     newest
+}
+
+/// A file that was moved away is changed, too.
+fn touches(file: &PullFile) -> bool {
+    [&file.filename, &file.previous_filename].iter().any(|name| name.starts_with(WORKFLOWS))
 }
 
 fn short(sha: &str) -> &str {
@@ -482,6 +506,32 @@ fn place(pr: &str, repository: &str) -> Option<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_newest_verdict_of_each_reviewer_counts_and_wanted_changes_come_first() {
+        let review = |id: u64, who: &str, state: &str| json!({"id": id, "user": {"login": who}, "state": state});
+        let all = json!([
+            review(1, "bob", "APPROVED"),
+            review(2, "ann", "CHANGES_REQUESTED"),
+            review(3, "bob", "CHANGES_REQUESTED"),
+            review(4, "ann", "APPROVED"),
+            review(5, "bob", "COMMENTED"),
+        ]);
+        let ids: Vec<u64> = newest(&all).iter().map(|(_, review)| review.id).collect();
+        assert_eq!(ids, [3, 4]);
+    }
+
+    #[test]
+    fn a_workflow_that_is_moved_away_is_touched() {
+        let file = |name: &str, before: &str| PullFile {
+            filename: name.to_owned(),
+            previous_filename: before.to_owned(),
+        };
+        assert!(touches(&file("docs/ci.yml", ".github/workflows/ci.yml")));
+        assert!(touches(&file(".github/workflows/ci.yml", "")));
+        assert!(!touches(&file("src/a.rs", "src/b.rs")));
+    }
 
     #[test]
     fn a_pull_request_is_found_by_its_number_or_address() {

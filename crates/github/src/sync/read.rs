@@ -4,11 +4,14 @@ use super::Pass;
 use crate::board;
 use crate::bus::{ISSUE, IssueKey, PROVIDER};
 use crate::client::{Answer, Trouble, now, part};
-use crate::model::{self, Comment, Issue};
+use crate::inbound::queues;
+use crate::model::{self, Comment, Issue, IssueEvent};
 use crate::rows::{Cursor, OpRow, Seen};
 use crate::text;
 use comity_core::command::Command;
 use comity_core::observed::Observed;
+use comity_core::outside::Level;
+use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
 use comity_protocol::labels::{Carrier, Dialect};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,6 +163,31 @@ impl Pass<'_> {
             comments.drain(..first);
         }
         Ok(comments)
+    }
+
+    /// Finds whom to ask about an issue: who queued it, else its author, where that is somebody who may answer.
+    pub(super) fn find_reviewer(&mut self, key: &IssueKey) -> Result<(), Trouble> {
+        let dialect = self.bus.dialect(&key.repository);
+        let word = dialect.mark(Status::Queued).word.unwrap_or_default().to_owned();
+        let events = self.events_of(key)?;
+        let by_somebody = |event: &&IssueEvent| {
+            queues(event, &word)
+                && self.bus.is_person(&event.actor.login)
+                && !self.bus.is_own(&event.actor.login)
+        };
+        let newest = events.iter().filter(by_somebody).max_by_key(|event| event.id);
+        let mut found = newest.map(|event| event.actor.login.clone()).unwrap_or_default();
+        let author = self.bus.rows.issue(&key.to_string()).seen.author;
+        if found.is_empty()
+            && self.bus.is_person(&author)
+            && self.bus.level(&key.repository, &author)? >= Level::Triage
+        {
+            found = author;
+        }
+        let mut row = self.bus.rows.issue(&key.to_string());
+        row.reviewer = Some(found);
+        self.bus.rows.set_issue(&key.to_string(), &row);
+        Ok(())
     }
 
     /// The labels of an issue. Where states are words of a board, its word there stands for the label.

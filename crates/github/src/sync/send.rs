@@ -4,14 +4,15 @@ use super::Pass;
 use super::deliver::Delivered;
 use crate::board;
 use crate::bus::IssueKey;
-use crate::client::{Method, Trouble, now, part};
+use crate::client::{Answer, Client, Method, Trouble, now, part};
 use crate::desired::{Around, Standing, Steps, applied, steps};
-use crate::model::{self, Issue as IssueModel, Label, User};
+use crate::model::{self, Issue as IssueModel, Label};
 use crate::publish::issue_text;
 use crate::rows::{IssueRow, OpRow};
 use crate::text;
 use comity_api::GithubOutbound;
 use comity_core::refusal::Refusal;
+use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_project::github::Account;
 use comity_protocol::labels::{Carrier, Dialect, Issue};
@@ -38,13 +39,14 @@ impl Pass<'_> {
         let settings = &self.bus.settings;
         // An App cannot be assigned.
         let own = (!self.bus.is_app()).then_some(self.bus.account.as_str());
+        let found = row.reviewer.as_deref();
         Around {
             dialect,
             now: now(),
             ttl: policy.default_ttl,
             max_attempts: policy.max_attempts,
             assignee: settings.assignee.as_deref().or(own),
-            reviewer: settings.reviewer.as_deref().or(row.reviewer.as_deref()),
+            reviewer: settings.reviewer.as_deref().or(found.filter(|login| !login.is_empty())),
         }
     }
 
@@ -79,10 +81,16 @@ impl Pass<'_> {
 
     fn send_issue(&mut self, key: &IssueKey) -> Result<Flow, Refusal> {
         let row = self.bus.rows.issue(&key.to_string());
-        if row.gone || !self.is_wanted(&row) || row.paused.is_some() || row.held {
-            return Ok(Flow::On);
+        if let Some(engine) = &row.other_engine {
+            let why = format!("engine {engine} writes to it, too");
+            let hint = "let both share a store, or use claims by refs; then resume the issue";
+            self.bus.finding("other-engine", Some(key), why, hint);
         }
-        if self.other_engines.contains(key) || !self.keeps_claim(key, &row)? {
+        if row.gone
+            || !self.is_wanted(&row)
+            || row.is_held_back()
+            || !self.keeps_claim(key, &row)?
+        {
             return Ok(Flow::On);
         }
         if row.task.is_some() && self.step(key)? == Flow::Over {
@@ -92,7 +100,23 @@ impl Pass<'_> {
     }
 
     fn has_enough(&self) -> bool {
-        self.max_writes.is_some_and(|most| self.bus.client.counts.writes >= most)
+        let writes = self.bus.client.counts.writes + self.planned;
+        self.max_writes.is_some_and(|most| writes >= most)
+    }
+
+    /// Somebody may have paused the issue since the pass began: what the log says is heard before each write.
+    pub(super) fn may_write(&mut self, key: &IssueKey) -> Result<bool, Refusal> {
+        let head = self.stored.log_head()?.seq;
+        if head > self.heard {
+            self.feed()?;
+            self.heard = head;
+        }
+        Ok(!self.bus.rows.issue(&key.to_string()).is_held_back())
+    }
+
+    fn plan(&mut self, key: &IssueKey, task: &str, kind: &str, what: &str, op: &str) {
+        self.planned += 1;
+        self.out(key, task, kind, what, "planned", op);
     }
 
     /// Does the single steps of an issue, adding before removing.
@@ -106,30 +130,28 @@ impl Pass<'_> {
             return Ok(Flow::On);
         }
         let dialect = self.bus.dialect(&key.repository);
-        let mut wanted = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
-        wanted.assign.retain(|login| !row.without_effect.contains(login));
-        wanted.add.retain(|label| !row.without_effect.contains(label));
+        let row = self.with_reviewer(key, &task, row)?;
         let on_board = board::is_on_board(self.bus, &dialect);
-        if dialect.carrier() == Carrier::Field && !on_board {
-            wanted.add.clear();
-            wanted.remove.clear();
-        }
+        let wanted = self.wanted(&task, &row, &dialect);
         if self.rewrite(key, &task, &dialect)? == Flow::Over {
             return Ok(Flow::Over);
         }
-        for (what, one) in single(&wanted, on_board) {
-            if self.bus.dry_run {
-                self.out(key, &task.id.to_string(), "state", &what, "planned", &what);
-                continue;
-            }
+        for (what, one) in wanted {
             if self.has_enough() {
                 return Ok(Flow::Over);
             }
-            match self.do_step(key, &one, on_board) {
+            if self.bus.dry_run {
+                self.plan(key, task.id.as_str(), "state", &what, &what);
+                continue;
+            }
+            if !self.may_write(key)? {
+                return Ok(Flow::On);
+            }
+            match self.do_step(key, &what, &one, on_board) {
                 Ok(()) => self.out(key, &task.id.to_string(), "state", &what, "sent", &what),
                 Err(Trouble::Wait(_)) => return Ok(Flow::Over),
-                Err(trouble @ Trouble::Unauthorized(_)) => {
-                    return Err(self.bus.failed(trouble.refusal()));
+                Err(trouble @ (Trouble::Unauthorized(_) | Trouble::Here(_))) => {
+                    return Err(self.bus.gives_up(&trouble));
                 }
                 Err(Trouble::Unknown(why)) => {
                     self.out(key, &task.id.to_string(), "state", &what, "pending", &what);
@@ -143,7 +165,7 @@ impl Pass<'_> {
                 Err(trouble) => {
                     self.out(key, &task.id.to_string(), "state", &what, "dead", &what);
                     let mut row = self.bus.rows.issue(&key.to_string());
-                    row.without_effect.extend(one.add.iter().chain(&one.assign).cloned());
+                    row.without_effect.insert(what);
                     self.bus.rows.set_issue(&key.to_string(), &row);
                     self.bus.finding(
                         "refused-by-github",
@@ -155,6 +177,25 @@ impl Pass<'_> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Whoever must answer is looked for when somebody must.
+    fn with_reviewer(
+        &mut self,
+        key: &IssueKey,
+        task: &Task,
+        row: IssueRow,
+    ) -> Result<IssueRow, Refusal> {
+        let named = self.bus.settings.reviewer.is_some() || row.reviewer.is_some();
+        if task.status != Status::Blocked || named {
+            return Ok(row);
+        }
+        match self.find_reviewer(key) {
+            Ok(()) => Ok(self.bus.rows.issue(&key.to_string())),
+            Err(trouble @ Trouble::Here(_)) => Err(self.bus.gives_up(&trouble)),
+            // The next pass asks again.
+            Err(_) => Ok(row),
+        }
     }
 
     /// Brings the text of an issue that comity made up to date, unless somebody edited it since.
@@ -169,12 +210,15 @@ impl Pass<'_> {
             return Ok(Flow::On);
         }
         let id = task.id.to_string();
-        if self.bus.dry_run {
-            self.out(key, &id, "text", &title, "planned", "text");
-            return Ok(Flow::On);
-        }
         if self.has_enough() {
             return Ok(Flow::Over);
+        }
+        if self.bus.dry_run {
+            self.plan(key, &id, "text", &title, "text");
+            return Ok(Flow::On);
+        }
+        if !self.may_write(key)? {
+            return Ok(Flow::On);
         }
         let given = json!({"title": title, "body": body});
         match self.bus.client.send(Method::Patch, &key.path(), Some(&given), false) {
@@ -186,6 +230,7 @@ impl Pass<'_> {
                 Ok(Flow::On)
             }
             Err(Trouble::Wait(_)) => Ok(Flow::Over),
+            Err(trouble @ Trouble::Here(_)) => Err(self.bus.gives_up(&trouble)),
             // It is set again at the next pass; setting it twice does no harm.
             Err(_) => Ok(Flow::On),
         }
@@ -198,7 +243,13 @@ impl Pass<'_> {
     }
 
     /// Does one step, and notes it as done when the answer shows it.
-    fn do_step(&mut self, key: &IssueKey, one: &Steps, on_board: bool) -> Result<(), Trouble> {
+    fn do_step(
+        &mut self,
+        key: &IssueKey,
+        what: &str,
+        one: &Steps,
+        on_board: bool,
+    ) -> Result<(), Trouble> {
         if let Some(word) = one.add.first().filter(|_| on_board) {
             board::show(self.bus, key, word)?;
             let mut row = self.bus.rows.issue(&key.to_string());
@@ -206,49 +257,11 @@ impl Pass<'_> {
             self.bus.rows.set_issue(&key.to_string(), &row);
             return Ok(());
         }
-        let path = key.path();
-        let client = &mut self.bus.client;
-        let mut dropped = None;
-        if let Some(label) = one.add.first() {
-            let body = json!({"labels": [label]});
-            let answer =
-                client.send(Method::Post, &format!("{path}/labels"), Some(&body), false)?;
-            let there: Vec<Label> = model::list(&answer.body);
-            let shows = there.iter().any(|known| known.name.eq_ignore_ascii_case(label));
-            dropped = (!shows).then(|| label.clone());
-        }
-        if let Some(label) = one.remove.first() {
-            let path = format!("{path}/labels/{}", part(label));
-            match client.send(Method::Delete, &path, None, false) {
-                Err(Trouble::Status { status: 404 | 410, .. }) | Ok(_) => {}
-                Err(trouble) => return Err(trouble),
-            }
-        }
-        if let Some(login) = one.assign.first() {
-            let body = json!({"assignees": [login]});
-            let answer =
-                client.send(Method::Post, &format!("{path}/assignees"), Some(&body), false)?;
-            let there: IssueModel = model::one(&answer.body);
-            let is_user = |user: &User| user.login.eq_ignore_ascii_case(login);
-            dropped =
-                dropped.or_else(|| (!there.assignees.iter().any(is_user)).then(|| login.clone()));
-        }
-        if let Some(login) = one.unassign.first() {
-            let body = json!({"assignees": [login]});
-            client.send(Method::Delete, &format!("{path}/assignees"), Some(&body), false)?;
-        }
-        if let Some(state) = one.state {
-            let body = match state {
-                Issue::Open => json!({"state": "open"}),
-                Issue::Completed => json!({"state": "closed", "state_reason": "completed"}),
-                Issue::NotPlanned => json!({"state": "closed", "state_reason": "not_planned"}),
-            };
-            client.send(Method::Patch, &path, Some(&body), false)?;
-        }
+        let shows = call(&mut self.bus.client, &key.path(), one)?;
         let mut row = self.bus.rows.issue(&key.to_string());
-        if let Some(dropped) = dropped {
-            row.without_effect.insert(dropped.clone());
-            let why = format!("GitHub took {dropped} and dropped it");
+        if !shows {
+            row.without_effect.insert(what.to_owned());
+            let why = format!("GitHub took the step {what:?} and did not do it");
             self.bus.finding(
                 "no-effect",
                 Some(key),
@@ -274,13 +287,13 @@ impl Pass<'_> {
             ops = self.digest(ops);
         }
         for (row_key, op) in ops {
-            if self.bus.dry_run {
-                let task = op.task.clone().unwrap_or_default();
-                self.out(key, &task, &op.kind, &first_line(&op.text), "planned", &op.op);
-                continue;
-            }
             if self.has_enough() {
                 return Ok(Flow::Over);
+            }
+            if self.bus.dry_run {
+                let task = op.task.clone().unwrap_or_default();
+                self.plan(key, &task, &op.kind, &first_line(&op.text), &op.op);
+                continue;
             }
             match self.deliver(key, &row_key, op)? {
                 Delivered::Done => {}
@@ -367,7 +380,7 @@ impl Pass<'_> {
         let (mut pending, mut dead, mut held) = (self.left, 0, 0);
         for (_, op) in self.bus.rows.ops() {
             let row = self.bus.rows.issue(&op.issue);
-            match (&op.dead, row.paused.is_some() || row.held) {
+            match (&op.dead, row.is_held_back()) {
                 (Some(_), _) => dead += 1,
                 (None, true) => held += 1,
                 (None, false) => pending += 1,
@@ -376,10 +389,8 @@ impl Pass<'_> {
         if !self.bus.dry_run {
             pending += self.unshown();
         }
-        let paused = self.bus.rows.issues().into_iter().filter(|key| {
-            let row = self.bus.rows.issue(key);
-            row.paused.is_some() || row.held
-        });
+        let paused = self.bus.rows.issues().into_iter();
+        let paused = paused.filter(|key| self.bus.rows.issue(key).is_held_back());
         let paused = paused.collect();
         let report = &mut self.bus.report;
         (report.pending, report.dead, report.held, report.paused) = (pending, dead, held, paused);
@@ -392,21 +403,72 @@ impl Pass<'_> {
             let row = self.bus.rows.issue(&key);
             let Some(key) = IssueKey::parse(&key, &self.bus.home) else { continue };
             let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else { continue };
-            if row.gone || row.paused.is_some() || row.held || row.seen.updated_at.is_empty() {
+            if row.gone || row.is_held_back() || row.seen.updated_at.is_empty() {
                 continue;
             }
             let dialect = self.bus.dialect(&key.repository);
-            let mut left = steps(Standing::of(&task), &row, &self.around(&dialect, &row));
-            left.add.retain(|label| !row.without_effect.contains(label));
-            left.assign.retain(|login| !row.without_effect.contains(login));
-            if dialect.carrier() == Carrier::Field && self.bus.settings.board.is_none() {
-                left.add.clear();
-                left.remove.clear();
-            }
-            count += u64::from(!left.is_empty());
+            count += u64::from(!self.wanted(&task, &row, &dialect).is_empty());
         }
         count
     }
+
+    /// Lists the single steps until an issue shows its task, without those that GitHub does not do.
+    fn wanted(&self, task: &Task, row: &IssueRow, dialect: &Dialect) -> Vec<(String, Steps)> {
+        let mut all = steps(Standing::of(task), row, &self.around(dialect, row));
+        let on_board = board::is_on_board(self.bus, dialect);
+        if dialect.carrier() == Carrier::Field && !on_board {
+            all.add.clear();
+            all.remove.clear();
+        }
+        let mut wanted = single(&all, on_board);
+        wanted.retain(|(what, _)| !row.without_effect.contains(what));
+        wanted
+    }
+}
+
+/// Does one step; tells whether the answer shows it. A label that is not there is removed.
+fn call(client: &mut Client, path: &str, one: &Steps) -> Result<bool, Trouble> {
+    let is_assigned = |answer: &Answer, login: &str| {
+        let there: IssueModel = model::one(&answer.body);
+        there.assignees.iter().any(|user| user.login.eq_ignore_ascii_case(login))
+    };
+    let has_label = |answer: &Answer, label: &str| {
+        let there: Vec<Label> = model::list(&answer.body);
+        there.iter().any(|known| known.name.eq_ignore_ascii_case(label))
+    };
+    if let Some(label) = one.add.first() {
+        let body = json!({"labels": [label]});
+        let answer = client.send(Method::Post, &format!("{path}/labels"), Some(&body), false)?;
+        return Ok(has_label(&answer, label));
+    }
+    if let Some(label) = one.remove.first() {
+        let path = format!("{path}/labels/{}", part(label));
+        return match client.send(Method::Delete, &path, None, false) {
+            Ok(answer) => Ok(!has_label(&answer, label)),
+            Err(Trouble::Status { status: 404 | 410, .. }) => Ok(true),
+            Err(trouble) => Err(trouble),
+        };
+    }
+    let path_of_users = format!("{path}/assignees");
+    if let Some(login) = one.assign.first() {
+        let body = json!({"assignees": [login]});
+        let answer = client.send(Method::Post, &path_of_users, Some(&body), false)?;
+        return Ok(is_assigned(&answer, login));
+    }
+    if let Some(login) = one.unassign.first() {
+        let body = json!({"assignees": [login]});
+        let answer = client.send(Method::Delete, &path_of_users, Some(&body), false)?;
+        return Ok(!is_assigned(&answer, login));
+    }
+    let Some(state) = one.state else { return Ok(true) };
+    let body = match state {
+        Issue::Open => json!({"state": "open"}),
+        Issue::Completed => json!({"state": "closed", "state_reason": "completed"}),
+        Issue::NotPlanned => json!({"state": "closed", "state_reason": "not_planned"}),
+    };
+    let answer = client.send(Method::Patch, path, Some(&body), false)?;
+    let there: IssueModel = model::one(&answer.body);
+    Ok((there.state == "open") == (state == Issue::Open))
 }
 
 pub(super) fn first_line(text: &str) -> String {

@@ -7,7 +7,7 @@ use crate::intake;
 use crate::model::{self, Issue};
 use crate::rows::IssueRow;
 use crate::text;
-use comity_core::command::{Command, ConstraintChanges};
+use comity_core::command::Command;
 use comity_core::observed::Observed;
 use comity_core::outside::{Level, OutsideNote};
 use comity_core::refusal::{Code, Refusal};
@@ -57,8 +57,9 @@ impl Pass<'_> {
         if text::short(&text::hash(&issue.title, &issue.body)) != hash {
             return;
         }
-        let Ok(new) = intake::new_task(&issue, &self.bus.dialect(&key.repository)) else { return };
-        let changes = intake::changes(&new);
+        let Ok(Ok(new)) = self.text_of(key, &issue) else { return };
+        let dialect = self.bus.dialect(&key.repository);
+        let (changes, constraints) = intake::changes(&new, &dialect);
         let note = OutsideNote::Accepted { issue: key.to_string(), text: hash.to_owned() };
         let steps = [
             ("accept", Command::Outside { task: Some(id.to_owned()), note }),
@@ -67,7 +68,7 @@ impl Pass<'_> {
                 Command::UpdateTask {
                     id: id.to_owned(),
                     changes: Box::new(changes),
-                    constraints: ConstraintChanges::default(),
+                    constraints,
                     if_match: None,
                 },
             ),
@@ -155,15 +156,20 @@ impl Pass<'_> {
         short: String,
     ) -> Result<(), Trouble> {
         let Some(who) = self.asker(key, &issue.user.login)? else { return Ok(()) };
-        let Ok(new) = intake::new_task(issue, &self.bus.dialect(&key.repository)) else {
-            return Ok(());
+        let new = match self.text_of(key, issue)? {
+            Ok(new) => new,
+            Err(comment) => {
+                self.complain(key, &text::hash(&issue.title, &issue.body), &comment);
+                let why = "the text was edited and has no valid contract any more".to_owned();
+                let hint = "mend the contract; until then the task stays as it was";
+                self.bus.finding("edited-text", Some(key), why, hint);
+                return Ok(());
+            }
         };
-        let command = Command::UpdateTask {
-            id: id.to_owned(),
-            changes: Box::new(intake::changes(&new)),
-            constraints: ConstraintChanges::default(),
-            if_match: None,
-        };
+        let (changes, constraints) = intake::changes(&new, &self.bus.dialect(&key.repository));
+        let changes = Box::new(changes);
+        let command =
+            Command::UpdateTask { id: id.to_owned(), changes, constraints, if_match: None };
         let source = format!("text:{short}");
         match self.bus.act(&who, key, &source, command, Observed::default()) {
             Ok(_) => {

@@ -7,10 +7,14 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_engine::Service;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a turn counts without being renewed.
+/// How long the turn of another machine counts without being renewed.
 const LIFE: Millis = Millis::from_secs(60);
+/// A turn that is older is renewed before the next call.
+const RENEW: Millis = Millis::from_secs(20);
 const WAIT: Millis = Millis::from_secs(10);
 const STEP: Duration = Duration::from_millis(200);
 
@@ -21,23 +25,30 @@ struct TurnRow {
     pid: u32,
     /// When the process started, which tells it from another with the same number.
     started: String,
+    /// Which turn of the process: it may serve several callers.
+    number: u64,
     until: i64,
 }
 
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
 /// The turn of this process. It ends with it.
-pub(crate) struct Turn {
+pub struct Turn {
     service: Service,
     key: String,
     own: TurnRow,
+    /// When it was renewed last.
+    kept: Cell<i64>,
 }
 
 impl Turn {
     pub(crate) fn take(github: &Github) -> Result<Turn, Refusal> {
         let pid = std::process::id();
         let host = github.context.via.host.clone().unwrap_or_default();
-        let own = TurnRow { host, pid, started: started(pid), until: 0 };
-        let turn =
-            Turn { service: github.service.clone(), key: github.context.repo.to_string(), own };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let own = TurnRow { host, pid, started: started(pid), number, until: 0 };
+        let (service, key) = (github.service.clone(), github.context.repo.to_string());
+        let turn = Turn { service, key, own, kept: Cell::new(0) };
         let end = now().plus(WAIT);
         loop {
             match turn.try_take()? {
@@ -55,18 +66,27 @@ impl Turn {
     /// Takes or renews the turn; returns who has it instead.
     fn try_take(&self) -> Result<Option<TurnRow>, Refusal> {
         let (key, mut own) = (self.key.clone(), self.own.clone());
-        own.until = now().plus(LIFE).ms();
-        self.service.change_kept(SYNCERS, move |rows| {
+        let at = now();
+        own.until = at.plus(LIFE).ms();
+        let other = self.service.change_kept(SYNCERS, move |rows| {
             let other: Option<TurnRow> =
                 rows.get(&key).and_then(|bytes| serde_json::from_slice(bytes).ok());
             if let Some(other) = other.filter(|other| is_live(other, &own)) {
                 return (Vec::new(), Some(other));
             }
             (vec![(key, serde_json::to_vec(&own).ok())], None)
-        })
+        })?;
+        if other.is_none() {
+            self.kept.set(at.ms());
+        }
+        Ok(other)
     }
 
-    pub(crate) fn renew(&self) -> Result<(), Refusal> {
+    /// Renews the turn when it is time to; refuses where another process took over.
+    pub(crate) fn keep(&self) -> Result<(), Refusal> {
+        if now().ms() - self.kept.get() < RENEW.ms() {
+            return Ok(());
+        }
         match self.try_take()? {
             None => Ok(()),
             Some(other) => {
@@ -83,17 +103,23 @@ impl Drop for Turn {
         let _ = self.service.change_kept(SYNCERS, move |rows| {
             let other: Option<TurnRow> =
                 rows.get(&key).and_then(|bytes| serde_json::from_slice(bytes).ok());
-            let mine = other.is_some_and(|row| row.pid == own.pid && row.started == own.started);
+            let mine = other.is_some_and(|row| is_same(&row, &own));
             (if mine { vec![(key, None)] } else { Vec::new() }, ())
         });
     }
 }
 
-/// A process of this host that has ended has no turn.
+fn is_same(a: &TurnRow, b: &TurnRow) -> bool {
+    (&a.host, a.pid, &a.started, a.number) == (&b.host, b.pid, &b.started, b.number)
+}
+
+/// A process of this host has its turn until it ends, however slow it is; one of another host while it renews it.
 fn is_live(other: &TurnRow, own: &TurnRow) -> bool {
-    let is_own = other.pid == own.pid && other.started == own.started && other.host == own.host;
-    let is_dead = other.host == own.host && started(other.pid) != other.started;
-    !is_own && !is_dead && other.until > now().ms()
+    if is_same(other, own) {
+        return false;
+    }
+    let can_be_seen = other.host == own.host && !own.started.is_empty();
+    if can_be_seen { started(other.pid) == other.started } else { other.until > now().ms() }
 }
 
 /// Returns when a process started, as the system counts it; empty for one that is not there.
@@ -102,4 +128,30 @@ fn started(pid: u32) -> String {
     // The name of a program may have spaces and parentheses in it.
     let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
     rest.split_whitespace().nth(19).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(host: &str, started: &str, number: u64, left: i64) -> TurnRow {
+        let (pid, until) = (std::process::id(), now().ms() + left);
+        TurnRow { host: host.to_owned(), pid, started: started.to_owned(), number, until }
+    }
+
+    #[test]
+    fn a_live_process_of_this_host_keeps_its_turn_however_late_it_is() {
+        let here = started(std::process::id());
+        let own = row("h", &here, 1, 0);
+        assert!(!is_live(&row("h", &here, 1, -1), &own), "its own");
+        assert!(is_live(&row("h", &here, 2, -100_000), &own), "slow, and alive");
+        assert!(!is_live(&row("h", "another time", 2, 100_000), &own), "it has ended");
+    }
+
+    #[test]
+    fn a_process_of_another_host_keeps_its_turn_while_it_renews_it() {
+        let own = row("h", "1", 1, 0);
+        assert!(is_live(&row("other", "1", 1, 1_000), &own));
+        assert!(!is_live(&row("other", "1", 1, -1), &own));
+    }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::redact::KnownSecrets;
 
 const SURVIVORS: &[&str] = &[
     "commit 3f786850e387550fdab836ed7e6dc881de23001b",
@@ -118,7 +119,8 @@ fn patterns_that_match_next_to_markers_settle_in_one_run() {
 #[test]
 fn a_bad_pattern_is_named() {
     let fails = |patterns: Vec<String>| {
-        Redactor::new(RedactOptions { emails: true, extra_patterns: patterns }).unwrap_err()
+        Redactor::new(RedactOptions { extra_patterns: patterns, ..RedactOptions::default() })
+            .unwrap_err()
     };
     let open = fails(vec!["fine".into(), "(open".into()]);
     assert_eq!((open.number, open.shown.as_str()), (2, "(open"));
@@ -316,4 +318,16 @@ fn scalars_are_left_alone() {
         redactor().value(&mut value);
         assert_eq!(value, before);
     }
+}
+
+#[test]
+fn a_known_secret_is_hidden_whatever_it_looks_like_and_is_never_shown() {
+    let known = KnownSecrets::new(["hunter2!hunter2 ".to_owned(), "short".to_owned()]);
+    let redactor = Redactor::new(RedactOptions { known, ..RedactOptions::default() }).unwrap();
+    let text = "say hunter2!hunter2, in short";
+    let hidden = "say [redacted:known-secret:15], in short";
+    assert_eq!(redactor.text(text), hidden);
+    assert_eq!(redactor.free_text(text), hidden);
+    assert!(matches!(redactor.text(hidden), Cow::Borrowed(_)));
+    assert!(!format!("{redactor:?}").contains("hunter2"), "{redactor:?}");
 }
