@@ -53,6 +53,7 @@ mod neo_files;
 mod neo_words;
 mod observers;
 mod old_stores;
+mod pages;
 mod patterns;
 mod people;
 mod project;
