@@ -39,6 +39,7 @@ test("a run is in the panel of its task: state, what its agent says as it says i
   await box.locator(".state:has-text('Running')").waitFor();
   await world.open(page, "/agents");
   await page.locator(`td.fill:has-text("${run} running")`).waitFor();
+  await page.locator("th:has-text('Spent today')").waitFor();
   await world.open(page, `/task/${id}`);
   writeFileSync(join(world.home, "go"), "");
   await page.locator(`[data-run="${run}"] .state:has-text('Failed'), [data-run="${run}"] .state:has-text('Succeeded')`).waitFor();

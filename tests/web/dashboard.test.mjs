@@ -137,6 +137,8 @@ test("a drop that wants words opens the panel and asks for them", async () => {
 test("review: the diff is shown, lines are quoted, changes are requested, and approving meets the gate", async () => {
   const id = create("Round half to even");
   world.submit(id, "codex:3", "round.rs");
+  await world.open(page, "/inbox");
+  await page.waitForSelector(`[data-task="${id}"] .meta:has-text("1 file, +1")`);
   await world.open(page, `/task/${id}?review=1`);
   await page.waitForSelector("text=round.rs");
   await page.locator("text=Quote hunk").click();
@@ -217,6 +219,8 @@ test("tree: a person sees who holds a path and why, and releases it", async () =
   world.run("codex:9", "lease", "acquire", "src/held.rs");
   await world.open(page, "/tree?path=src/held.rs");
   await page.waitForSelector("tr.held:has-text('codex:9')");
+  await page.locator("button:has-text('more, not held')").last().click();
+  await page.waitForSelector("td:has-text('README.md')");
   await page.locator(".side >> text=Release").click();
   await page.waitForSelector("tr.held:has-text('held.rs')", { state: "detached" });
   assert.equal(world.run("human:ann", "lease", "list").leases.filter((lease) => lease.path === "src/held.rs").length, 0);

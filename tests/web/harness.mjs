@@ -46,8 +46,18 @@ export class World {
     }
     world.commit("Set up");
     if (served) await world.serve();
-    world.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
-    return world;
+    return world.withBrowser();
+  }
+  /** A world around a project that is there already. */
+  static async of({ dir, home, who, more = {} }) {
+    const world = new World();
+    Object.assign(world, { dir, home, who, more });
+    world.port = await freePort();
+    return world.withBrowser();
+  }
+  async withBrowser() {
+    this.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+    return this;
   }
 
   get environment() {

@@ -53,7 +53,7 @@ fn operation(schemas: &mut SchemaGenerator, row: &Row, method: Method, path: &st
         parameters.push(json!({"name": "id", "in": "path", "required": true,
             "schema": {"type": "string", "minLength": 1, "maxLength": 200}}));
     }
-    parameters.push(json!({"name": "repo", "in": "query", "schema": {"type": "string"}}));
+    parameters.push(repo());
     let id = format!("{}{}", row.name, if path.contains("{id}") { ".one" } else { "" });
     let id =
         if method == Method::Post && row.kind == Kind::Read { format!("{id}.post") } else { id };
@@ -129,6 +129,11 @@ fn fields(row: &Row) -> Vec<Value> {
     .collect()
 }
 
+/// The project that a request is about, where a server has several.
+fn repo() -> Value {
+    json!({"name": "repo", "in": "query", "schema": {"type": "string"}})
+}
+
 fn session_item(session: &Schema) -> Value {
     let answer = json!({"description": "The session.", "content": {"application/json": {"schema": session}}});
     let refusal = json!({"description": "A refusal.", "content": {"application/problem+json":
@@ -137,6 +142,7 @@ fn session_item(session: &Schema) -> Value {
     let key = json!({"type": "object", "required": ["key"], "additionalProperties": false,
         "properties": {"key": {"type": "string"}}});
     json!({
+        "parameters": [repo()],
         "get": {"operationId": "session.show", "summary": "Show the session of the cookie", "responses": responses},
         "post": {
             "operationId": "session.open",
@@ -164,6 +170,7 @@ fn token_items(schemas: &mut SchemaGenerator, paths: &mut Map<String, Value>) {
         "description": "Beside a cookie."});
     let id = json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
     paths.insert("/api/v1/tokens".to_owned(), json!({
+        "parameters": [repo()],
         "get": {"operationId": "token.list", "summary": "List the tokens; only a person may", "responses": responses(&all)},
         "post": {
             "operationId": "token.create",
@@ -176,6 +183,7 @@ fn token_items(schemas: &mut SchemaGenerator, paths: &mut Map<String, Value>) {
     paths.insert(
         "/api/v1/tokens/{id}/revoke".to_owned(),
         json!({
+            "parameters": [repo()],
             "post": {
                 "operationId": "token.revoke",
                 "summary": "End a token; only a person may",
@@ -197,6 +205,7 @@ fn stream_item(schemas: &mut SchemaGenerator) -> Value {
         "operationId": "event.stream",
         "summary": "Follow the log as it grows",
         "parameters": [
+            repo(),
             {"name": "from", "in": "query", "schema": {"type": "integer", "minimum": 0}},
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0}},
         ],

@@ -197,8 +197,9 @@ fn free(files: &[String], held: &[&str]) -> BTreeMap<String, usize> {
     };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for path in held {
-        let dirs = around(path).filter(|dir| plain(dir) && dir != path);
-        dirs.for_each(|dir| drop(counts.entry(dir.to_owned()).or_default()));
+        for dir in around(path).filter(|dir| plain(dir) && dir != path) {
+            counts.entry(dir.to_owned()).or_default();
+        }
     }
     for file in files.iter().filter(|file| !is_held(file)) {
         for dir in around(file) {

@@ -44,8 +44,11 @@ const HEARD: [(&str, i64); 14] = [
     ("planner-1", 360),
 ];
 /// What done means for the task whose review is shown.
-const DONE_MEANS: [&str; 2] =
-    ["Old postings get the rate of their day", "No float in the money path"];
+const DONE_MEANS: [&str; 3] = [
+    "Each posting stores rate and source",
+    "Old postings get the rate of their day",
+    "No float in the money path",
+];
 const TAIL: &str = "$ cargo test -p ledger\ntest rates::keeps_ten_decimals ... ok\n\
     test rates::backfills_old_postings ... ok\ntest result: ok. 418 passed; 0 failed; finished in 41.2s\n";
 
@@ -221,8 +224,6 @@ impl Script {
         if task.number == 112
             && let Some(fields) = new.as_object_mut()
         {
-            fields
-                .insert("requirements".to_owned(), json!(["Each posting stores rate and source"]));
             fields.insert("dod".to_owned(), json!(DONE_MEANS));
             fields.insert("constraints".to_owned(), json!({"max_files": 8}));
         }
@@ -240,7 +241,7 @@ impl Script {
             #[expect(clippy::cast_possible_truncation, reason = "seconds of a few hours")]
             let lead = (middle * spread.get(nth).unwrap_or(&1.0) * 3600.0) as i64;
             let at = |number: usize| i64::try_from(number).unwrap_or(0);
-            let done = DAY * (14 - at(day)) - HOUR * 7 - at(nth) * 80 * MINUTE;
+            let done = DAY * (14 - at(day)) - HOUR * 7 - at(nth) * 200 * MINUTE;
             lives.push((done.max(28 * HOUR) + lead, lead, done.max(28 * HOUR), place));
         }
         // Numbers follow from the order in which tasks were made.
@@ -387,7 +388,7 @@ impl Script {
         for attempt in (0..3).rev() {
             let end = (ago + attempt * 30) * MINUTE;
             self.claim(end + 20 * MINUTE, who, number, true);
-            let why = "the last test says: expected 23 hours, got 24";
+            let why = "expected 23 hours, got 24";
             self.call(end, who, "task.fail", json!({"id": format!("T{number}"), "reason": why}));
             if attempt > 0 {
                 self.on(end - 5 * MINUTE, YOU, "task.requeue", number);

@@ -56,6 +56,7 @@ mod neo_words;
 mod observers;
 mod old_stores;
 mod one_thread;
+mod pages;
 mod patterns;
 mod people;
 mod project;

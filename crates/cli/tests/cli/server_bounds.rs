@@ -77,6 +77,10 @@ fn a_task_that_has_not_changed_is_sent_again_when_news_wait() {
 #[test]
 fn what_is_there_for_everybody_is_counted_by_the_address_of_the_client() {
     let sandbox = project();
+    // So slow that the burst is used up on any machine.
+    let path = sandbox.root.join(".comity/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("[serve]", "[serve]\nrate = 1")).unwrap();
     let server = Server::start(&sandbox, &["--behind-proxy", "--host", "comity.example"]);
     let from = |path: &str, client: &str| {
         let headers = format!("Host: comity.example\r\nX-Forwarded-For: {client}\r\n");
@@ -85,8 +89,7 @@ fn what_is_there_for_everybody_is_counted_by_the_address_of_the_client() {
     for (path, client) in
         [("/healthz", "9.9.9.1"), ("/app.js", "9.9.9.2"), ("/api/v1/openapi.json", "9.9.9.3")]
     {
-        // More than the burst, and than a second of the rate: a busy machine sends them slowly.
-        let refused = (0..4_000).any(|_| from(path, client) == 429);
+        let refused = (0..400).any(|_| from(path, client) == 429);
         assert!(refused, "{path}");
     }
     assert_eq!(from("/healthz", "8.8.8.8"), 200, "another client has its own count");

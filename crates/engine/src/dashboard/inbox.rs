@@ -376,3 +376,43 @@ fn capital(word: &str) -> String {
     let mut rest = word.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comity_core::hint::Hint;
+    use comity_core::ids::TaskId;
+
+    fn item(kind: Kind, id: &str) -> Item {
+        Item {
+            kind,
+            id: id.to_owned(),
+            task: TaskId::parse("T1").ok(),
+            title: None,
+            reason: String::new(),
+            since: Timestamp::from_ms(0),
+            deadline: None,
+            urgent: false,
+            agent: None,
+            path: None,
+            event: None,
+            next: Hint::default(),
+        }
+    }
+
+    #[test]
+    fn whatever_needs_somebody_says_what_can_be_done_unless_it_is_done_on_the_host() {
+        // The first four are questions, which have their answers; the clock and a work tree are put right on their host.
+        let asked = [Kind::Decision, Kind::Exhausted, Kind::Stuck, Kind::Budget];
+        let on_host = [Kind::Clock, Kind::TargetDirty];
+        for kind in Kind::ALL {
+            let has_none = actions(&item(kind, "R1"), None).is_empty();
+            assert_eq!(has_none, asked.contains(&kind) || on_host.contains(&kind), "{kind}");
+        }
+        let paused = actions(&item(Kind::RunPaused, "R1"), None);
+        let paths: Vec<&str> = paused.iter().map(|action| action.path.as_str()).collect();
+        assert_eq!(paths, ["/api/v1/runs/R1/resume", "/api/v1/runs/R1/stop"]);
+        let red = actions(&item(Kind::RedGate, "T1"), None);
+        assert_eq!((red[0].label.as_str(), red[0].method.as_str()), ("See output", "GET"));
+    }
+}
