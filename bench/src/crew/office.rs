@@ -12,7 +12,9 @@ pub trait Office {
     /// Gives an agent its own work that was sent back, else the best ready task.
     fn claim(&mut self, who: usize) -> Outcome<Option<usize>>;
     fn log_end(&mut self) -> Outcome<u64>;
-    /// Tells whether something landed in these files after that place in the log.
+    /// Tells whoever works on a file that a function of it is about to be renamed.
+    fn announce(&mut self, who: usize, task: usize, file: usize) -> Outcome<()>;
+    /// Tells whether something landed in these files, or was announced about them, after that place in the log.
     fn is_told(&mut self, who: usize, files: &[usize], since: u64) -> Outcome<bool>;
     /// Hands work in, which a critic approves.
     fn submit(&mut self, who: usize, task: usize) -> Outcome<()>;
@@ -35,8 +37,8 @@ pub struct Copied<'t> {
     back: Vec<(usize, usize)>,
     workers: BTreeMap<usize, usize>,
     approved: VecDeque<usize>,
-    /// What landed: the place in the log, and the files.
-    landed: Vec<(u64, BTreeSet<usize>)>,
+    /// What landed or was announced: the place in the log, and the files.
+    changes: Vec<(u64, BTreeSet<usize>)>,
     log: u64,
 }
 
@@ -49,7 +51,7 @@ impl<'t> Copied<'t> {
             back: Vec::new(),
             workers: BTreeMap::new(),
             approved: VecDeque::new(),
-            landed: Vec::new(),
+            changes: Vec::new(),
             log: 0,
         }
     }
@@ -104,10 +106,16 @@ impl Office for Copied<'_> {
         Ok(self.log)
     }
 
+    fn announce(&mut self, _: usize, _: usize, file: usize) -> Outcome<()> {
+        self.log += 1;
+        self.changes.push((self.log, BTreeSet::from([file])));
+        Ok(())
+    }
+
     fn is_told(&mut self, _: usize, files: &[usize], since: u64) -> Outcome<bool> {
         let near =
             |(_, changed): &&(u64, BTreeSet<usize>)| files.iter().any(|f| changed.contains(f));
-        let mut after = self.landed.iter().rev().take_while(|(seq, _)| *seq > since);
+        let mut after = self.changes.iter().rev().take_while(|(seq, _)| *seq > since);
         Ok(after.any(|one| near(&one)))
     }
 
@@ -131,7 +139,7 @@ impl Office for Copied<'_> {
     fn land(&mut self, task: usize) -> Outcome<()> {
         self.log += 1;
         let files = self.files(task).collect();
-        self.landed.push((self.log, files));
+        self.changes.push((self.log, files));
         Ok(())
     }
 

@@ -119,6 +119,13 @@ impl Office for Rules {
         Ok(self.service.log_head()?.seq)
     }
 
+    fn announce(&mut self, who: usize, task: usize, of: usize) -> Outcome<()> {
+        let text = "about to rename a function here".to_owned();
+        let (paths, task) = (vec![file(of)], Some(id(task)));
+        self.service.run(&self.agents[who], Command::NoteChange { text, paths, task })?;
+        Ok(())
+    }
+
     fn is_told(&mut self, who: usize, files: &[usize], since: u64) -> Outcome<bool> {
         let paths = match files.len() < FILES {
             true => files.iter().map(|number| file(*number)).collect(),

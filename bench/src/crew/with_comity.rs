@@ -2,7 +2,7 @@
 //! sees it; the real rules answer, or a copy of them that is fast enough for many crews.
 
 use super::apart::{edit_time, edits_at};
-use super::code::{Change, FILES, Place, Task, Tree, lost, merge};
+use super::code::{Change, Edit, FILES, Place, Task, Tree, lost, merge};
 use super::office::Office;
 use super::time::{
     Agenda, COMMAND, COMMIT, MERGE, QUEUE_MERGE, READ, Sums, TEST, think, think_about,
@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 
 /// Tasks that are merged and tested together, as the settings have it.
 const BATCH: usize = 8;
+/// How long an agent waits at most for a rename that was announced, and how often it looks.
+const RENAME_WAIT: f64 = 60.0;
+const LOOK_AGAIN: f64 = 5.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -35,6 +38,8 @@ struct Agent {
     tree: Tree,
     /// What it has to mend beside its edits.
     mends: bool,
+    /// Until when it waits for renames that were announced, once it waits.
+    waits_until: Option<f64>,
 }
 
 /// Work that was handed in, or has to be done again.
@@ -66,6 +71,8 @@ struct Crew<'t> {
     works: BTreeMap<usize, Work>,
     /// When a function was last changed on the branch.
     landed_at: BTreeMap<Place, f64>,
+    /// Renames that were announced and have not landed: the task and the function, in the order of the announcements.
+    announced: Vec<(usize, Place)>,
     batch: Option<Batch>,
     waiting: Vec<usize>,
     agenda: Agenda,
@@ -75,7 +82,8 @@ struct Crew<'t> {
 /// Whoever wakes with this number is the queue.
 const QUEUE: usize = usize::MAX;
 
-/// Lets a crew work. Without briefs nobody looks at what others changed before it edits.
+/// Lets a crew work. Without briefs nobody announces a rename, and nobody looks at what others changed or are about to
+/// rename before it edits.
 pub fn run(
     seed: u64,
     tasks: &[Task],
@@ -92,6 +100,7 @@ pub fn run(
         main: main.clone(),
         works: BTreeMap::new(),
         landed_at: BTreeMap::new(),
+        announced: Vec::new(),
         batch: None,
         waiting: Vec::new(),
         agenda: Agenda::default(),
@@ -108,6 +117,7 @@ pub fn run(
             base: main.clone(),
             tree: main.clone(),
             mends: false,
+            waits_until: None,
         });
         crew.agenda.wake(0.0, number);
     }
@@ -170,8 +180,8 @@ impl Crew<'_> {
         agent.read_at = self.office.log_end()?;
         let task = &self.tasks[agent.task];
         let work = self.works.get(&agent.task).cloned();
-        agent.mends = false;
-        let time = match work {
+        (agent.mends, agent.waits_until) = (false, None);
+        let mut time = match work {
             None => {
                 let (base, tree) = (self.main.clone(), self.main.clone());
                 (agent.base, agent.tree) = (base.clone(), tree.clone());
@@ -196,6 +206,9 @@ impl Crew<'_> {
                 time
             }
         };
+        if self.briefs && self.announces(who, agent.task)? {
+            time += COMMAND;
+        }
         #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]
         let each = (time - READ) / agent.open.len().max(1) as f64;
         agent.thinks = (now + COMMAND + READ, each);
@@ -203,9 +216,41 @@ impl Crew<'_> {
         Ok(())
     }
 
+    /// Whoever is about to rename a function says so before it thinks about it; tells whether there was one to announce.
+    fn announces(&mut self, who: usize, task: usize) -> Outcome<bool> {
+        let renames = |edit: &&Edit| edit.change == Change::Rename;
+        let Some(edit) = self.tasks[task].edits.iter().find(renames) else { return Ok(false) };
+        if self.announced.iter().any(|(known, _)| *known == task) {
+            return Ok(false);
+        }
+        self.announced.push((task, edit.place));
+        self.office.announce(who, task, edit.place.0)?;
+        Ok(true)
+    }
+
+    /// Tells whether a task touches a function that another is about to rename. Of two that rename, the later waits.
+    fn is_renamed_soon(&self, task: usize) -> bool {
+        let touched = |place: &Place| {
+            self.tasks[task]
+                .edits
+                .iter()
+                .any(|edit| edit.place == *place || edit.change == Change::Call(*place))
+        };
+        let mut before = self.announced.iter().take_while(|(other, _)| *other != task);
+        before.any(|(_, place)| touched(place))
+    }
+
     /// Right before it edits, an agent asks what was changed meanwhile near its files and near what it calls, and takes it in.
     fn look(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
         let task = &self.tasks[agent.task];
+        if self.briefs && self.is_renamed_soon(agent.task) {
+            let until = *agent.waits_until.get_or_insert(now + RENAME_WAIT);
+            if now < until {
+                self.sums.wasted += LOOK_AGAIN;
+                self.agenda.wake(now + LOOK_AGAIN, who);
+                return Ok(());
+            }
+        }
         if self.briefs && self.office.is_told(who, &files_of(task), agent.read_at)? {
             agent.read_at = self.office.log_end()?;
             // It hears of a change while it thinks. What changed before it thought about that function costs nothing.
@@ -320,6 +365,7 @@ impl Crew<'_> {
     fn land(&mut self, now: f64, batch: &Batch, group: &[usize]) -> Outcome<()> {
         for task in group {
             self.office.land(*task)?;
+            self.announced.retain(|(known, _)| known != task);
             let began = self.works.get(task).map_or(now, |work| work.began);
             self.sums.merged(now, began);
             for edit in &self.tasks[*task].edits {

@@ -209,15 +209,7 @@ impl Served {
             }
         }?;
         let mut answer = match task {
-            Some(id) => {
-                let task = self.service.call::<op::TaskShow>(&caller, ById { id })?.task;
-                let about = json!({"id": task.id});
-                let mut answer = json!({ "task": json_of(&task)? });
-                if let (Some(brief), Some(fields)) = (&brief, answer.as_object_mut()) {
-                    fields.insert("brief".to_owned(), json_of(brief)?);
-                }
-                read_further(Ok(short(answer)), about)?
-            }
+            Some(id) => self.recorded(&caller, id, brief.as_ref())?,
             None => json!({}),
         };
         if let Some(fields) = answer.as_object_mut() {
@@ -225,6 +217,17 @@ impl Served {
             fields.insert("news".to_owned(), json!([]));
         }
         Ok(answer)
+    }
+
+    /// Shows the task that something was recorded for, with the brief that came with it.
+    fn recorded(&self, caller: &Caller, id: String, brief: Option<&Brief>) -> ToolAnswer {
+        let task = self.service.call::<op::TaskShow>(caller, ById { id })?.task;
+        let about = json!({"id": task.id});
+        let mut answer = json!({ "task": json_of(&task)? });
+        if let (Some(brief), Some(fields)) = (brief, answer.as_object_mut()) {
+            fields.insert("brief".to_owned(), json_of(brief)?);
+        }
+        read_further(Ok(short(answer)), about)
     }
 
     fn submit_work(&self, caller: Caller, given: SubmitWork) -> ToolAnswer {
