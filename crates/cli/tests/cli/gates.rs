@@ -12,11 +12,15 @@ fn begun(config: &str) -> Sandbox {
     sandbox.write(".comity/config.toml", config);
     sandbox.commit(&sandbox.root, "Settings");
     sandbox.json(&["--as", "human:tester", "trust"]);
+    begin(&sandbox);
+    sandbox
+}
+
+fn begin(sandbox: &Sandbox) {
     sandbox.json(&["task", "create", "Parse dates"]);
     sandbox.comity().by("ada").args(&["task", "claim", "T1", "--start"]).json();
     sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "work"]);
     sandbox.work();
-    sandbox
 }
 
 fn run(sandbox: &Sandbox) -> Call {
@@ -195,15 +199,9 @@ fn what_the_work_changes_about_the_gates_does_not_count() {
 
 #[test]
 fn without_settings_on_the_base_branch_those_of_the_root_count() {
-    let sandbox = begun("");
-    sandbox.git(&sandbox.root, &["switch", "--quiet", "--orphan", "other"]);
-    sandbox.write(
-        ".comity/config.toml",
-        "[project]\nbase = 'other'\n[gate.tests]\ncommand = 'true'\n",
-    );
-    sandbox.write("file", "1\n");
-    sandbox.git(&sandbox.root, &["add", "file"]);
-    sandbox.git(&sandbox.root, &["commit", "--quiet", "-m", "Other"]);
+    let sandbox = Sandbox::new();
+    begin(&sandbox);
+    sandbox.write(".comity/config.toml", "[gate.tests]\ncommand = 'true'\n");
     sandbox.json(&["--as", "human:tester", "trust"]);
     let answer = run(&sandbox).json();
     assert_eq!(answer["settings"], json!({"from": "checkout", "commit": null}));
@@ -217,10 +215,11 @@ fn rule_1_7_a_command_of_the_repository_runs_after_its_user_trusted_it() {
     assert_eq!((&error["code"], exit), (&json!("untrusted"), 3));
     assert_eq!(error["details"]["kind"], "gate.tests");
     // What comity finds by itself is no command of the repository.
-    let sandbox = begun("");
-    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    let sandbox = Sandbox::new();
+    sandbox.write(".comity/config.toml", "");
     sandbox.write("Makefile", "test:\n\t@echo made\n");
     sandbox.commit(&sandbox.root, "Make");
+    begin(&sandbox);
     let answer = run(&sandbox).json();
     assert_eq!(answer["gates"][0]["name"], "test");
     assert_eq!(answer["gates"][0]["output_tail"], "made\n");
