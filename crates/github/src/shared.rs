@@ -64,3 +64,62 @@ impl Shared {
 fn stored(rows: &KeptRows, key: &str) -> Ledger {
     rows.get(key).and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Token;
+    use crate::client::{Client, Method, Trouble};
+    use comity_core::refusal::Code;
+    use comity_engine::Settings;
+    use comity_store::SystemClock;
+    use comity_store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    fn service() -> Service {
+        let store = MemoryStore::new(Arc::new(SystemClock));
+        Service::inline(Box::new(store), Settings::default()).unwrap()
+    }
+
+    #[test]
+    fn two_projects_of_an_account_write_one_after_the_other() {
+        let service = service();
+        let pace = Pace { between: Millis::from_secs(60), floors: false };
+        let shared = || Shared::new(service.clone(), "ledger/x/bot".to_owned());
+        let (mut one, mut two) = (Ledger::default(), Ledger::default());
+        assert_eq!(shared().take(&mut one, pace, false).unwrap().ms(), 0);
+        let wait = shared().take(&mut two, pace, false).unwrap();
+        assert!(wait.ms() > 50_000, "the other one wrote just now: {wait}");
+        one.told(Some(4_000), Some(5_000), Some(9_000_000_000));
+        shared().save(&mut one).unwrap();
+        shared().save(&mut two).unwrap();
+        let both = shared().read().unwrap();
+        assert_eq!(
+            (both.writes.len(), both.remaining),
+            (1, Some(4_000)),
+            "neither writes over the other"
+        );
+    }
+
+    #[test]
+    fn whoever_lost_the_turn_writes_no_more() {
+        let service = service();
+        let turn = Turn::of_host("here", service.clone());
+        let mut shared = Shared::new(service.clone(), "ledger/x/bot".to_owned());
+        assert!(turn.keep().is_ok());
+        // The machine slept for a while; meanwhile another one took over.
+        turn.forget_when_kept();
+        let other = Turn::of_host("there", service);
+        other.take_over();
+        shared.hold(turn);
+        let token = Token::Fixed("t".to_owned());
+        let mut client = Client::new("http://127.0.0.1:1", token, Millis::from_ms(0)).unwrap();
+        client.shared = Some(shared);
+        let done = client.send(Method::Post, "/repos/a/b/issues", None, true);
+        assert!(
+            matches!(&done, Err(Trouble::Here(refusal)) if refusal.code == Code::SyncBusy),
+            "{done:?}"
+        );
+        assert_eq!(client.counts.writes, 0);
+    }
+}

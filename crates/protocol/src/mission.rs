@@ -320,7 +320,10 @@ fn facts(facts: &[(&str, Option<&str>)]) -> String {
 }
 
 fn task_text(task: &TaskView, mission: &Mission) -> String {
-    let mut out = format!("# {}: {}\n\n", task.id, task.title);
+    // What people wrote on GitHub stands between its marks only, the title, too.
+    let first = mission.instruction.lines().next().unwrap_or_default();
+    let id = format!("{}: ", task.id);
+    let mut out = format!("# {id}{}\n\n", first.strip_prefix(&id).unwrap_or(first));
     out.push_str(&facts(&[
         ("type", task.r#type.as_deref()),
         ("priority", Some(&task.priority)),

@@ -48,18 +48,13 @@ impl Rule<'_> {
             }
         };
         let place = self.events.len();
-        let stops = match &event {
-            Event::IssuePaused(paused) if self.request.actor == AgentId::github() => {
-                Some(paused.clone())
-            }
-            _ => None,
-        };
         self.push(task.map(|task| &task.id), event);
-        if let Some(paused) = stops {
-            // Nobody stopped it by hand, so somebody has to say how it goes on.
+        // Where nobody stopped it by hand, somebody has to say how it goes on.
+        if let OutsideNote::Paused { issue, cause } = note
+            && self.request.actor == AgentId::github()
+        {
             let question = format!(
-                "comity writes no more to {}: {}. What now? Resume the issue when that is settled.",
-                paused.issue, paused.cause
+                "comity writes no more to {issue}: {cause}. What now? Resume the issue when that is settled."
             );
             let id = DecisionId(self.facts.counters(&self.request.repo)?.decisions + 1);
             let asked = DecisionAsked::free(id, &question, None);

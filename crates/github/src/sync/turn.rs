@@ -131,6 +131,26 @@ fn started(pid: u32) -> String {
 }
 
 #[cfg(test)]
+impl Turn {
+    pub(crate) fn of_host(host: &str, service: Service) -> Turn {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let own = TurnRow { host: host.to_owned(), pid: 1, number, ..TurnRow::default() };
+        Turn { service, key: "r".to_owned(), own, kept: Cell::new(0) }
+    }
+
+    pub(crate) fn forget_when_kept(&self) {
+        self.kept.set(0);
+    }
+
+    pub(crate) fn take_over(&self) {
+        let (key, mut own) = (self.key.clone(), self.own.clone());
+        own.until = now().plus(LIFE).ms();
+        let change = move |_: &_| (vec![(key, serde_json::to_vec(&own).ok())], ());
+        self.service.change_kept(SYNCERS, change).unwrap();
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
