@@ -197,7 +197,7 @@ fn free(files: &[String], held: &[&str]) -> BTreeMap<String, usize> {
     };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for path in held {
-        for dir in around(path).filter(|dir| plain(dir) && dir != path) {
+        for dir in around(path).filter(|dir| plain(dir) && !whole.contains(dir)) {
             counts.entry(dir.to_owned()).or_default();
         }
     }

@@ -9,6 +9,9 @@ import { Icon, markLook } from "../ui/shapes";
 import { Loaded } from "../ui/states";
 import { rich, TaskId, Time } from "../ui/text";
 
+/** The path stands above all lines; in them it is "it". */
+const about = (what: string, path: string): string => (what.endsWith(` ${path}`) ? `${what.slice(0, -path.length)}it` : what);
+
 export function PathSide({ path, entry }: { path: string; entry: TreeEntry | null }) {
   const doing = useDoing();
   const why = resource<Why>("/why", { of: path, at: at.value });
@@ -60,7 +63,7 @@ export function PathSide({ path, entry }: { path: string; entry: TreeEntry | nul
                     </span>
                     <Icon name={look.icon} tone={look.tone} />
                     <span>
-                      <code>{line.who}</code> {rich(line.what)}
+                      <code>{line.who}</code> {rich(about(line.what, path))}
                       {line.reason && <>: {rich(line.reason)}</>}
                     </span>
                     <a class="muted num" href={here({ at: String(line.seq) })} title="Show this moment">

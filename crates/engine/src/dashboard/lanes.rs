@@ -167,6 +167,7 @@ impl Lanes<'_> {
             };
             self.bar(asked.by, bar);
             if let Some((ts, by, seq)) = asked.settled {
+                let seq = seq.get();
                 let words = format!("answered D{}", asked.id);
                 let task = past.text(asked.task);
                 let kind = "answered".to_owned();

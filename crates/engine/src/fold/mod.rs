@@ -12,6 +12,7 @@ use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU64;
 
 /// Milliseconds in an hour.
 pub(crate) const HOUR_MS: i64 = 3_600_000;
@@ -64,7 +65,7 @@ pub(crate) struct Asked {
     pub by: Name,
     pub task: Option<Name>,
     /// When, by whom and where it was settled.
-    pub settled: Option<(Timestamp, Name, u64)>,
+    pub settled: Option<(Timestamp, Name, NonZeroU64)>,
 }
 
 /// A write that the guard refused, or saw where it should not have been.
@@ -212,8 +213,8 @@ impl Past {
                 self.open_asked.insert(id, self.asked.len());
                 self.asked.push(Asked { id, seq, from: ts, by, task, settled: None });
             }
-            Event::DecisionAnswered(body) => self.settle(body.decision.0, (ts, by, seq)),
-            Event::DecisionExpired(body) => self.settle(body.decision.0, (ts, by, seq)),
+            Event::DecisionAnswered(body) => self.settle(body.decision.0, ts, by, seq),
+            Event::DecisionExpired(body) => self.settle(body.decision.0, ts, by, seq),
             Event::Note(body) => {
                 self.last_words.insert(by, body.text);
             }
@@ -238,10 +239,11 @@ impl Past {
         }
     }
 
-    fn settle(&mut self, id: u64, how: (Timestamp, Name, u64)) {
+    fn settle(&mut self, id: u64, ts: Timestamp, by: Name, seq: u64) {
         let place = self.open_asked.remove(&id);
         if let Some(asked) = place.and_then(|place| self.asked.get_mut(place)) {
-            asked.settled = Some(how);
+            // A place of the log is never 0, so the entry needs no room for whether it is there.
+            asked.settled = NonZeroU64::new(seq).map(|seq| (ts, by, seq));
         }
     }
 }

@@ -245,7 +245,7 @@ async fn stream(hall: Arc<Hall>, ask: Ask) -> Response {
         let from = param("from").map(|text| number(text)).transpose()?;
         let live = root.live.clone();
         let again = shared.clone();
-        let may: May = Box::new(move || again.may_read(&ask).is_ok());
+        let may: May = Arc::new(move || again.may_read(&ask).is_ok());
         Ok((live, last.or(from.map(|from| from.saturating_sub(1))), may))
     });
     let (live, after, may) = match found.await {

@@ -14,12 +14,14 @@ use comity_engine::{Caller, Stop, StreamHandler};
 use hyper::body::{Body, Frame};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 /// Messages that a slow reader may be behind before its stream is closed; it comes back and goes on where it was.
@@ -112,7 +114,8 @@ impl Live {
         let start = tokio::time::Instant::now() + BEAT_EVERY;
         let mut beat = interval_at(start, BEAT_EVERY);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Stream { frames, beat, may, looked: Instant::now(), _permit: permit })
+        let looked = Instant::now();
+        Ok(Stream { frames, beat, next: None, may, looked, look: None, _permit: permit })
     }
 
     /// Joins the streams. What is returned gets everything after the place that is returned, too.
@@ -300,26 +303,33 @@ fn cards_since(
 }
 
 /// Tells whether the reader of a stream may still read: its token may have been revoked, its session closed.
-pub type May = Box<dyn Fn() -> bool + Send + Sync>;
+pub type May = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The body of an answer that does not end by itself.
 pub struct Stream {
     frames: Receiver<Bytes>,
     beat: Interval,
+    /// What is sent once it is known that the reader may read.
+    next: Option<Bytes>,
     may: May,
-    /// When it was last looked at whether the reader may read.
+    /// When it was last looked at whether the reader may read, and the look that is under way.
     looked: Instant,
+    look: Option<JoinHandle<bool>>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Stream {
-    /// Tells whether the reader gets nothing more.
-    fn is_over(&mut self) -> bool {
-        if self.looked.elapsed() < LOOK_EVERY {
-            return false;
+    /// Looks now and then whether the reader may still read; the look may wait for the store, so it has a thread.
+    fn may_go_on(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        if self.look.is_none() && self.looked.elapsed() >= LOOK_EVERY {
+            let may = self.may.clone();
+            self.looked = Instant::now();
+            self.look = Some(tokio::task::spawn_blocking(move || may()));
         }
-        self.looked = Instant::now();
-        !(self.may)()
+        let Some(look) = &mut self.look else { return Poll::Ready(true) };
+        let may = ready!(Pin::new(look).poll(cx)).unwrap_or(false);
+        self.look = None;
+        Poll::Ready(may)
     }
 }
 
@@ -331,20 +341,21 @@ impl Body for Stream {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        if let Poll::Ready(next) = self.frames.poll_recv(cx) {
-            if self.is_over() {
-                return Poll::Ready(None);
-            }
-            self.beat.reset();
-            return Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))));
+        if self.next.is_none() {
+            self.next = match self.frames.poll_recv(cx) {
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    ready!(self.beat.poll_tick(cx));
+                    Some(Bytes::from_static(b": still here\n\n"))
+                }
+            };
         }
-        match self.beat.poll_tick(cx) {
-            Poll::Ready(_) if self.is_over() => Poll::Ready(None),
-            Poll::Ready(_) => {
-                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": still here\n\n")))))
-            }
-            Poll::Pending => Poll::Pending,
+        if !ready!(self.may_go_on(cx)) {
+            return Poll::Ready(None);
         }
+        self.beat.reset();
+        Poll::Ready(self.next.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
