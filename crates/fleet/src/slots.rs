@@ -140,13 +140,11 @@ impl Keeper<'_> {
             limit: Some(PAGE_MAX),
             ..RunFilter::default()
         };
-        let page = self.insist(|keeper| {
-            keeper.service.call::<op::Runs>(&keeper.caller, filter.clone())
-        })?;
+        let page =
+            self.insist(|keeper| keeper.service.call::<op::Runs>(&keeper.caller, filter.clone()))?;
         let (own, host) = (self.run.id.clone(), self.run.host.clone());
-        let waits_here = |run: &&RunView| {
-            run.labels.is_empty() && run.parent.is_none() && run.host == host
-        };
+        let waits_here =
+            |run: &&RunView| run.labels.is_empty() && run.parent.is_none() && run.host == host;
         let order = |run: &RunView| (run.created_at, run.id.clone());
         let first = page.runs.iter().filter(waits_here).min_by_key(|run| order(run));
         Ok(first.is_none_or(|first| first.id == own))

@@ -129,7 +129,7 @@ impl Config {
     }
 }
 
-fn bytes(text: &str) -> Option<usize> {
+pub(crate) fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("B", 1)];
     let (number, unit) = units

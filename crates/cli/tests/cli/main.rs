@@ -27,6 +27,7 @@ mod daily_loop;
 mod doctor;
 mod evasions;
 mod finding;
+mod fleet_settings;
 mod fleet_work;
 mod focus;
 mod foreign_files;

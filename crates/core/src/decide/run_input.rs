@@ -1,7 +1,8 @@
 //! The form of commands about runs.
 
 use super::input::{
-    Check, check_command, context, json_ok_within, line, long, new_task, optional, reason, word, words,
+    Check, check_command, context, json_ok_within, line, long, new_task, optional, reason, word,
+    words,
 };
 use crate::command::{NewRun, RunChange};
 use crate::run::check_name;

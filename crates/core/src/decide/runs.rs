@@ -355,10 +355,12 @@ impl Rule<'_> {
                 let decision = self.decision(decision)?.id;
                 self.push(Some(task), Event::RunWaiting(RunWaiting { run: run.id, decision }));
             }
-            RunChange::Pause { reason, until } => {
+            RunChange::Pause { reason, until, decision } => {
                 self.run_may_become(run, RunState::Paused)?;
+                let decision = decision.as_ref().map(|id| self.decision(id)).transpose()?;
                 let (reason, until) = (reason.clone(), *until);
-                let body = RunPaused { run: run.id, reason, until, decision: None };
+                let decision = decision.map(|one| one.id);
+                let body = RunPaused { run: run.id, reason, until, decision };
                 self.push(Some(task), Event::RunPaused(body));
             }
             RunChange::Resume { fresh } => {
@@ -469,8 +471,10 @@ impl Rule<'_> {
             self.charge_unpriced(run);
         }
         let reviews = self.facts.task(&self.request.repo, &run.task)?;
-        let pr = ahead.facts().task(&self.request.repo, &run.task)?.and_then(|task| task.pr.clone());
-        let event = ended(run, &end, reviews, self.now().since(run.alive_since()).ms(), unpriced, pr);
+        let pr =
+            ahead.facts().task(&self.request.repo, &run.task)?.and_then(|task| task.pr.clone());
+        let event =
+            ended(run, &end, reviews, self.now().since(run.alive_since()).ms(), unpriced, pr);
         self.push(Some(&run.task), event);
         let scopes = self.known_scopes(run)?;
         let left = self.facts.run(&self.request.repo, run.id)?.map_or(run.reserved, |r| r.reserved);
@@ -530,7 +534,14 @@ pub(super) fn reviewer(run: &Run, task: Option<&Task>) -> Option<AgentId> {
     task.is_some_and(is_own).then(|| run.identity.clone())
 }
 
-fn ended(run: &Run, end: &RunEnd, task: Option<&Task>, lived_ms: i64, unpriced: bool, pr: Option<String>) -> Event {
+fn ended(
+    run: &Run,
+    end: &RunEnd,
+    task: Option<&Task>,
+    lived_ms: i64,
+    unpriced: bool,
+    pr: Option<String>,
+) -> Event {
     let basis = if unpriced { Some(CostBasis::Estimated) } else { run.cost_basis };
     Event::RunEnded(Box::new(RunEnded {
         run: run.id,

@@ -1,7 +1,9 @@
 //! What becomes of a branch when its work was handed in, and when it lost commits of a run.
 
 use crate::runs::{dispatch, new_run};
-use crate::table::{developing, done, fails, reports, small, steps, steps_of, take_step, view, works};
+use crate::table::{
+    developing, done, fails, reports, small, steps, steps_of, take_step, view, works,
+};
 use crate::world::{ANN, CRITIC, Expect, World};
 use comity_core::command::{Command, NewRun, Submission};
 use comity_core::refusal::Code;
@@ -36,7 +38,12 @@ fn a_branch_is_pushed_once_a_round_and_before_anybody_looks_at_its_checks() {
     assert_eq!(run(&w, "R2").pr.as_deref(), Some("https://x/7"), "it is carried on");
     works(&mut w, "developer:R2");
     let submit = Command::Submit(Submission { id: "T1".to_owned(), ..Submission::default() });
-    reports(&mut w, "developer:R2", json!({"status": "DONE", "recommendation": "pr"}), vec![submit]);
+    reports(
+        &mut w,
+        "developer:R2",
+        json!({"status": "DONE", "recommendation": "pr"}),
+        vec![submit],
+    );
     assert_eq!(rules(&w), ["branch.push"], "what is new is pushed, too");
 }
 

@@ -49,7 +49,12 @@ impl Supervisor<'_> {
         taken
     }
 
-    pub(super) fn write(&self, step: &Step, commands: Vec<Command>, taken: &mut Taken) -> Result<(), Refusal> {
+    pub(super) fn write(
+        &self,
+        step: &Step,
+        commands: Vec<Command>,
+        taken: &mut Taken,
+    ) -> Result<(), Refusal> {
         let caller = Caller { key: Some(step.key()), ..self.caller.clone() };
         let command = Command::Supervise(Box::new(step.supervision(commands)));
         match self.service.run(&caller, command)?.output {

@@ -73,16 +73,14 @@ impl Supervisor<'_> {
         let files = self.changed(&git, &head)?;
         let (view, _) = self.service.supervision(&caller, &self.settings)?;
         let way = view.runs.iter().find(|known| known.id == run);
-        let way = way.map_or(HandOver::PullRequest, |run| {
-            hand_over(run, &files, &self.settings.push_ok)
-        });
+        let way =
+            way.map_or(HandOver::PullRequest, |run| hand_over(run, &files, &self.settings.push_ok));
         let remote = context.config.elsewhere()?.remote;
         if git.line(&["remote", "get-url", &remote]).is_none() {
             return Err(could_not(format!("there is no remote {remote}")));
         }
-        push_commit(&context.root.dir, &remote, &head, &branch).map_err(|why| {
-            could_not(format!("git could not push {branch} to {remote}: {why}"))
-        })?;
+        push_commit(&context.root.dir, &remote, &head, &branch)
+            .map_err(|why| could_not(format!("git could not push {branch} to {remote}: {why}")))?;
         let pushed = format!("pushed {branch} of {run} to {remote}");
         if let Some(pr) = &task.pr {
             return Ok(Left { pr: None, text: format!("{pushed}; its pull request is {pr}") });
@@ -134,9 +132,9 @@ impl Supervisor<'_> {
                 ("{commit}", commit),
                 ("{title}", &task.title),
             ];
-            let command = filled.iter().fold(command, |command, (name, value)| {
-                command.replace(name, &quoted(value))
-            });
+            let command = filled
+                .iter()
+                .fold(command, |command, (name, value)| command.replace(name, &quoted(value)));
             (words(&["sh", "-c", &command]), passed(&CHECK_ENV))
         } else if context.config.github()?.repository.is_some() {
             let (root, store) = (name_of(context), context.store_url());
@@ -183,8 +181,8 @@ impl Supervisor<'_> {
                 let _ = self.heard();
             }
         });
-        let ended =
-            ended.map_err(|error| Refusal::new(Code::CouldNotRun, format!("a command: {error}")))?;
+        let ended = ended
+            .map_err(|error| Refusal::new(Code::CouldNotRun, format!("a command: {error}")))?;
         Ok((ended.end, ended.output.text().0))
     }
 }

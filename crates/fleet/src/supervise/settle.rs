@@ -30,7 +30,8 @@ impl Supervisor<'_> {
         let wanted = match settle {
             Settle::Restore(_) => {
                 let last = run.milestones.iter().rev().find(|one| one.verified);
-                let sha = last.map(|one| one.sha.clone()).ok_or_else(|| could_not("find a commit"))?;
+                let sha =
+                    last.map(|one| one.sha.clone()).ok_or_else(|| could_not("find a commit"))?;
                 if let Some(tree) = &tree {
                     fetch(&root, tree, &run, &sha);
                 }
