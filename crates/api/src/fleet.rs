@@ -52,7 +52,7 @@ pub struct PauseRun {
 
 impl From<PauseRun> for Command {
     fn from(input: PauseRun) -> Command {
-        let change = RunChange::Pause { reason: input.reason, until: None };
+        let change = RunChange::Pause { reason: input.reason, until: None, decision: None };
         Command::RunChange { id: input.id, change }
     }
 }

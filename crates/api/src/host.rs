@@ -32,6 +32,10 @@ pub struct StartRun {
     /// The most US dollars that the run may cost.
     pub budget: Option<Usd>,
     pub max_turns: Option<u32>,
+    /// How long the run may work; without it, `[fleet] max_duration`.
+    #[serde(with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub timeout: Option<Millis>,
     /// What a worker must offer to take it, as `KEY=VALUE`; without any, this host runs it.
     pub labels: Vec<String>,
     /// Why a person starts without the plan that was begun.

@@ -40,6 +40,7 @@ pub mod post;
     clippy::wildcard_enum_match_arm,
     reason = "`touched` names every event; each entity takes the few events that change it"
 )]
+pub mod progress;
 pub mod project;
 pub mod ready;
 pub mod refusal;

@@ -13,14 +13,10 @@ use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Verb;
 use comity_core::run::RunState;
-use comity_core::time::Millis;
 use comity_engine::{Answered, Caller, Far, Service, Whereabouts};
 use comity_project::Context;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// How long the work tree of a finished task is kept, unless the caller says otherwise.
-const SPACE_LIFE: Millis = Millis::from_secs(7 * 86_400);
 
 /// The agents that a project knows.
 #[derive(Clone)]
@@ -170,7 +166,7 @@ impl Fleet {
 
     fn collects(&self, caller: &Caller, input: &CollectSpaces) -> Result<SpacesAnswer, Refusal> {
         self.service.may(caller, Verb::Dispatch)?;
-        let older = input.older_than.unwrap_or(SPACE_LIFE);
+        let older = input.older_than.unwrap_or(self.context.config.spaces()?.keep);
         let gone = spaces::collect(&self.context, &self.service, caller, older, now())?;
         Ok(SpacesAnswer { workspaces: gone })
     }

@@ -5,6 +5,7 @@
 
 use crate::bill::{Bill, Says};
 use crate::elsewhere::Pusher;
+use crate::fault::fault;
 use crate::launch::{Line, Setting};
 use crate::listen::{Ended, Seen};
 use crate::log::Log;
@@ -19,6 +20,7 @@ use comity_core::command::{Command, ModelCall, RunChange, RunEnd, RunProgress};
 use comity_core::decide::REVIEW_GATE;
 use comity_core::ids::{AgentId, Fence};
 use comity_core::money::Usd;
+use comity_core::progress::Progress;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage};
 use comity_core::time::{Millis, Timestamp};
@@ -70,6 +72,9 @@ pub struct Job {
     /// Tools that it may use without a question, beside its own.
     pub allow: Vec<String>,
     pub max_turns: Option<u32>,
+    /// How long the agent may work; else as the settings say.
+    #[serde(default)]
+    pub timeout: Option<Millis>,
     /// The session of an earlier run to go on with.
     pub resume: Option<String>,
     /// What the caller asked for, in its own words.
@@ -127,6 +132,9 @@ pub(crate) struct Keeper<'a> {
     limits: u32,
     /// What the report says that rules go by.
     reported: Map<String, Value>,
+    /// Whether the agent gets on, and the question that was asked because it does not.
+    pub(crate) progress: Progress,
+    pub(crate) asked_to_go_on: Option<String>,
     /// Carries the work to where other hosts find it.
     pub(crate) pusher: Option<Pusher>,
 }
@@ -176,6 +184,8 @@ pub fn keep(
         told: None,
         limits: 0,
         reported: Map::new(),
+        progress: Progress::default(),
+        asked_to_go_on: None,
         pusher,
     };
     match keeper.work(around) {
@@ -205,7 +215,7 @@ impl Keeper<'_> {
         let door = (around.door)(&socket, self.caller.clone())?;
         self.socket = Some(socket);
         let (ended, exit) = self.run_agent(&mut space)?;
-        space.snapshot();
+        self.keep_files(&mut space);
         self.insist(|keeper| keeper.checkpoint(&space))?;
         if self.job.agent.writable
             && let Some(remark) = space.bring_home()?
@@ -272,11 +282,11 @@ impl Keeper<'_> {
                 Ended::Limited(until) if self.limits < LIMITS_MAX => Some(self.limited(*until)),
                 _ => return Ok((ended, exit)),
             };
-            space.snapshot();
+            self.keep_files(space);
             self.note("event", &format!("paused, exit {exit:?}"));
             if let Some(until) = until {
                 let reason = Some("the vendor serves no more for now".to_owned());
-                self.change(&RunChange::Pause { reason, until: Some(until) })?;
+                self.change(&RunChange::Pause { reason, until: Some(until), decision: None })?;
             }
             if !self.wait_for_resume(until)? {
                 return Ok((Ended::Elsewhere, None));
@@ -402,6 +412,7 @@ impl Keeper<'_> {
                 RunState::Paused => {}
                 state => return Ok(state == RunState::Running),
             }
+            self.follow_answer()?;
             if until.is_some_and(|until| now() >= until) {
                 self.change(&RunChange::Resume { fresh: false })?;
                 continue;
@@ -542,28 +553,12 @@ pub(crate) fn is_away(refusal: &Refusal) -> bool {
     matches!(refusal.code, Code::StoreUnavailable | Code::StorageFull)
 }
 
-/// Tells why a run failed; nothing at all where somebody else ended it. A report that is there counts although the client
-/// did not end as it should.
-fn fault(
-    ended: &Ended,
-    failed: Option<(RunFault, String)>,
-    has_report: bool,
-) -> Option<Option<RunError>> {
-    let error = |kind, message: &str| Some(Some(RunError::new(kind, message)));
-    match ended {
-        Ended::Elsewhere | Ended::Paused => None,
-        Ended::Done => failed.map_or(Some(None), |(kind, message)| error(kind, &message)),
-        Ended::Limited(_) => error(RunFault::RateLimit, "the vendor serves no more for now"),
-        Ended::TooLate(kind, message) => error(*kind, message),
-        Ended::Exited(code) => match failed {
-            Some((kind, message)) => error(kind, &message),
-            None => error(RunFault::Crash, &format!("the agent ended with {code}")),
-        },
-        Ended::Silent if has_report => Some(None),
-        Ended::Silent => match failed {
-            Some((kind, message)) => error(kind, &message),
-            None => error(RunFault::NoResult, "the agent ended without a result"),
-        },
+/// Takes a store that cannot be reached now for no answer.
+pub(crate) fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match done {
+        Ok(answer) => Ok(Some(answer)),
+        Err(refusal) if is_away(&refusal) => Ok(None),
+        Err(refusal) => Err(refusal),
     }
 }
 
@@ -574,27 +569,4 @@ fn fault(
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_ended_a_run_says_how_it_failed() {
-        let kind = |ended: Ended, failed: Option<RunFault>, report: bool| {
-            let failed = failed.map(|kind| (kind, "why".to_owned()));
-            fault(&ended, failed, report).map(|error| error.map(|error| error.kind))
-        };
-        let late = Ended::TooLate(RunFault::Stall, String::new());
-        assert_eq!(kind(Ended::Elsewhere, None, false), None);
-        assert_eq!(kind(Ended::Done, None, false), Some(None));
-        assert_eq!(kind(Ended::Done, Some(RunFault::Auth), true), Some(Some(RunFault::Auth)));
-        assert_eq!(kind(Ended::Limited(None), None, true), Some(Some(RunFault::RateLimit)));
-        assert_eq!(kind(late, None, true), Some(Some(RunFault::Stall)));
-        assert_eq!(kind(Ended::Exited(7), None, true), Some(Some(RunFault::Crash)));
-        assert_eq!(kind(Ended::Silent, None, false), Some(Some(RunFault::NoResult)));
-        assert_eq!(kind(Ended::Silent, None, true), Some(None), "its report is read all the same");
-        assert_eq!(kind(Ended::Silent, Some(RunFault::Api), false), Some(Some(RunFault::Api)));
-    }
 }

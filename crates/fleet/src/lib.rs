@@ -3,6 +3,7 @@
 mod agents;
 mod bill;
 mod elsewhere;
+mod fault;
 mod handlers;
 mod keeper;
 mod launch;
@@ -22,6 +23,7 @@ mod slots;
 mod spaces;
 mod start;
 mod steer;
+mod stuck;
 pub mod supervise;
 mod watch;
 mod worker;

@@ -1,6 +1,6 @@
 //! A keeper listens to its agent: what happened is written down, paid for and answered, and whoever takes too long is ended.
 
-use crate::keeper::{Keeper, LOOK, is_away};
+use crate::keeper::{Keeper, LOOK, patiently};
 use crate::objective;
 use crate::probe::Prober;
 use crate::process::{Agent, Said};
@@ -20,8 +20,6 @@ use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// How often the files are kept at most.
-const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 /// How often the processes of an agent are looked at.
 const WATCH_EVERY: Duration = Duration::from_secs(2);
 /// A keeper gives so many signs of life in the life of its run.
@@ -132,6 +130,8 @@ impl Keeper<'_> {
         let beat = long(ttl) / BEATS;
         let mut clock = Clock::start();
         let mut why = None;
+        let snapshots = long(self.context.config.spaces()?.snapshot_every);
+        self.got_on(Duration::ZERO);
         let every = long(self.context.config.merging()?.probe_every);
         let (mut prober, mut probed) = (Prober::default(), Instant::now());
         loop {
@@ -153,9 +153,11 @@ impl Keeper<'_> {
                 clock.beat = Instant::now();
                 patiently(self.service.run(&self.caller, Command::Heartbeat))?;
             }
-            if clock.fresh && clock.kept.elapsed() >= SNAPSHOT_EVERY {
+            if clock.fresh && clock.kept.elapsed() >= snapshots {
                 (clock.fresh, clock.kept) = (false, Instant::now());
-                space.snapshot();
+                if self.keep_files(space) {
+                    self.got_on(clock.worked);
+                }
                 let told = self.told.clone();
                 patiently(self.checkpoint(space))?;
                 self.push(space, self.told != told)?;
@@ -247,6 +249,8 @@ impl Keeper<'_> {
         if let Some(late) = self.too_late(clock)? {
             *why = Some(late);
             agent.end();
+        } else if !self.leads() {
+            self.ask_if_stuck(clock.worked)?;
         }
         Ok(())
     }
@@ -305,7 +309,10 @@ impl Keeper<'_> {
                 self.remember(&text);
                 self.note("text", &text);
             }
-            Happened::Tool { name, ended, .. } => {
+            Happened::Tool { name, input, ended, .. } => {
+                if let Some(input) = input.filter(|_| !ended) {
+                    self.progress.call(&format!("{name} {input}"));
+                }
                 (self.seen.in_turn, self.seen.result) = (true, false);
                 let state = if ended { "ended" } else { "began" };
                 self.note("tool", &format!("{name} {state}"));
@@ -316,6 +323,7 @@ impl Keeper<'_> {
                     format!("{} in, {} cached, {} out", tokens.input, tokens.cached, tokens.output);
                 self.note("usage", &format!("{call} of {of}: {counts}"));
                 self.bill.used(&call, model, tokens);
+                self.progress.turn();
             }
             Happened::Cost { call, usd } => {
                 self.note("usage", &format!("{call}: {usd}"));
@@ -458,7 +466,10 @@ impl Keeper<'_> {
 
     fn too_late(&self, clock: &Clock) -> Result<Option<Ended>, Refusal> {
         let config = &self.context.config;
-        let (times, most) = (config.run_times()?, long(config.max_duration()?));
+        let (times, most) = (
+            config.run_times()?,
+            long(self.job.timeout.map_or_else(|| config.max_duration(), Ok)?),
+        );
         let late = |kind, message: String| Ok(Some(Ended::TooLate(kind, message)));
         if let Some((since, too_many)) = self.seen.retries {
             if too_many && since.elapsed() > LIMITED_AFTER {
@@ -579,13 +590,4 @@ impl Keeper<'_> {
 
 fn write(agent: &Agent, lines: Vec<String>) {
     lines.into_iter().for_each(|line| agent.write(format!("{line}\n")));
-}
-
-/// Takes a store that cannot be reached now for no answer.
-pub(crate) fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match done {
-        Ok(answer) => Ok(Some(answer)),
-        Err(refusal) if is_away(&refusal) => Ok(None),
-        Err(refusal) => Err(refusal),
-    }
 }

@@ -17,8 +17,6 @@ const INSTRUCTIONS: [&str; 4] =
     [".comity/INSTRUCTIONS.md", ".neo/INSTRUCTIONS.md", "AGENTS.md", "CLAUDE.md"];
 /// Stands at the end of a text that had no room.
 const CUT: &str = "\n… (the rest is left out)";
-/// Memories that an agent is told.
-pub(crate) const MEMORIES_MAX: usize = 25;
 
 /// What a prompt is made of.
 pub(crate) struct Told<'a> {
@@ -65,12 +63,8 @@ pub(crate) fn prompt(told: &Told<'_>) -> String {
     if let Some(feedback) = &task.feedback {
         section("What the last review said", feedback.words());
     }
-    let known: Vec<String> = told
-        .memories
-        .iter()
-        .take(MEMORIES_MAX)
-        .map(|memory| format!("- {}", memory.text))
-        .collect();
+    let known: Vec<String> =
+        told.memories.iter().map(|memory| format!("- {}", memory.text)).collect();
     section("What is known here", &known.join("\n"));
     let git = Git::at(told.root);
     for name in INSTRUCTIONS {

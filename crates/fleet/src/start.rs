@@ -19,6 +19,7 @@ use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{GitStrategy, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::task::{Deliverable, Priority};
+use comity_core::time::Millis;
 use comity_core::view::{RunView, TaskView};
 use comity_engine::{Caller, Service};
 use comity_project::Context;
@@ -40,6 +41,8 @@ pub struct Asked {
     pub model: Option<String>,
     pub budget: Option<Usd>,
     pub max_turns: Option<u32>,
+    /// How long it may work; else as the settings say.
+    pub timeout: Option<Millis>,
     /// What a worker must offer to take it; without any, those of the settings count.
     pub labels: Vec<String>,
     /// The task to be made where none is named, in other words than the prompt.
@@ -75,7 +78,7 @@ impl From<StartRun> for Asked {
         let StartRun {
             agent, prompt, task, branch, base, stage, meta, driver, model, budget, ..
         } = wanted;
-        let StartRun { max_turns, labels, skip_design, git_strategy, .. } = wanted;
+        let StartRun { max_turns, timeout, labels, skip_design, git_strategy, .. } = wanted;
         Asked {
             agent,
             prompt,
@@ -88,6 +91,7 @@ impl From<StartRun> for Asked {
             model,
             budget,
             max_turns,
+            timeout,
             labels,
             skip_design,
             git_strategy,
@@ -122,6 +126,8 @@ pub struct Started {
 
 /// Says in the facts of a run how many turns its agent may take, where another host starts it.
 pub(crate) const MAX_TURNS: &str = "maxTurns";
+/// Says in the facts of a run how long it may work.
+const TIMEOUT: &str = "timeout";
 /// Longest title that is made of a prompt, in characters.
 const TITLE_CHARS_MAX: usize = 100;
 /// Characters of the mark around texts of others.
@@ -223,6 +229,9 @@ pub(crate) fn plan(
     if let (Some(turns), false) = (asked.max_turns, labels.is_empty()) {
         meta.insert(MAX_TURNS.to_owned(), turns.into());
     }
+    if let Some(timeout) = asked.timeout {
+        meta.insert(TIMEOUT.to_owned(), timeout.to_string().into());
+    }
     if let Some(strategy) = asked.git_strategy.or(settings.git_strategy) {
         meta.insert(GitStrategy::META.to_owned(), strategy.as_str().into());
     }
@@ -248,6 +257,11 @@ pub(crate) fn plan(
         skip_design: asked.skip_design.clone(),
     };
     Ok(Plan { agent, driver, caller, resumed, new })
+}
+
+/// Returns how long a run may work, as whoever started it said.
+fn told_timeout(run: &RunView) -> Option<Millis> {
+    run.meta.get(TIMEOUT).and_then(Value::as_str).and_then(Millis::parse)
 }
 
 /// Refuses, before anything is reserved, what could not be started or paid for.
@@ -360,7 +374,7 @@ pub(crate) fn prepare(
     resumed.map_or(Ok(()), |resumed| resumed.hand_over(&place))?;
     let mark: String =
         format!("text-{}", launch::random()?.chars().take(MARK_CHARS).collect::<String>());
-    let wanted = ListMemories { limit: Some(prompt::MEMORIES_MAX), ..ListMemories::default() };
+    let wanted = ListMemories { limit: Some(context.config.memories()), ..ListMemories::default() };
     let memories = service.call::<op::MemoryList>(caller, wanted)?.memories;
     let text = prompt::prompt(&Told {
         agent,
@@ -391,6 +405,7 @@ pub(crate) fn prepare(
         env_pass: settings.env_pass,
         allow: settings.allow,
         max_turns: asked.max_turns.or(agent.max_turns),
+        timeout: asked.timeout.or_else(|| told_timeout(run)),
         resume: resumed.and_then(|resumed| resumed.session.clone()),
         asked: asked.prompt.clone(),
         agent: (*agent).clone(),

@@ -3,9 +3,10 @@
 use crate::place::{failed, home, private_dir};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::RunView;
-use comity_guard::git::{Git, snapshot};
+use comity_guard::git::{Git, snapshot, snapshot_within};
 use comity_project::{Context, plain_file};
 use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,23 @@ pub struct Workspace {
     began: Option<String>,
     /// The last snapshot.
     wip: Option<String>,
+    /// New files that are larger are left out of it, in bytes.
+    most: u64,
+    /// Files that were left out, and told.
+    left_out: BTreeSet<String>,
     _lock: File,
+}
+
+/// Names the ignored files that a work tree gets as well.
+const INCLUDED: &str = ".worktreeinclude";
+
+/// What came of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// Something changed since the last one.
+    pub is_new: bool,
+    /// New files that are too large for it, each told once.
+    pub left_out: Vec<String>,
 }
 
 fn could_not(what: &str) -> Refusal {
@@ -76,8 +93,10 @@ impl Workspace {
         flock(&lock_file, FlockOperation::LockExclusive)
             .map_err(|error| failed(&lock, &error.into()))?;
         let (run, branch) = (run.to_owned(), branch.to_owned());
+        let most = context.config.spaces()?.untracked_file_max;
+        let (began, wip, left_out) = (None, None, BTreeSet::new());
         let mut space =
-            Workspace { tree, common, run, branch, began: None, wip: None, _lock: lock_file };
+            Workspace { tree, common, run, branch, began, wip, most, left_out, _lock: lock_file };
         let pinned = format!("refs/comity/run/{}/base", space.run);
         if !does(&Git::at(&space.common), &["update-ref", &pinned, base]) {
             return Err(could_not(&format!("pin the commit {base}")));
@@ -182,7 +201,31 @@ impl Workspace {
         if !does(&git, &["checkout", "--quiet", "--force", "-B", &self.branch, start]) {
             return Err(could_not(&format!("check out {start}")));
         }
+        self.include(&context.root.dir);
         Ok(())
+    }
+
+    /// Copies files of the project's checkout that git ignores and that `.worktreeinclude` names, as `.gitignore` names files.
+    fn include(&self, project: &Path) {
+        if !project.join(INCLUDED).is_file() {
+            return;
+        }
+        let list = |rules: &str| {
+            let args = ["ls-files", "-z", "--others", "--ignored", rules];
+            let output = Git::at(project).output(&args).filter(|output| output.status.success());
+            let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            text.unwrap_or_default().split('\0').map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        let ignored = list("--exclude-standard");
+        let named = list(&format!("--exclude-from={INCLUDED}"));
+        for name in named.intersection(&ignored).filter(|name| !name.is_empty()) {
+            let (from, to) = (project.join(name), self.tree.join(name));
+            let is_plain = from.symlink_metadata().is_ok_and(|data| data.is_file());
+            if let (true, Some(dir)) = (is_plain, to.parent()) {
+                // A file that cannot be copied is one that the agent does without.
+                let _ = std::fs::create_dir_all(dir).and_then(|()| std::fs::copy(&from, &to));
+            }
+        }
     }
 
     /// Goes on with the files that a run left which worked elsewhere, where nothing was committed after them.
@@ -219,9 +262,17 @@ impl Workspace {
         pairs.map(|(sha, subject)| (sha.to_owned(), subject.to_owned())).collect()
     }
 
-    /// Keeps the files as they are now reachable in the work tree's repository. Tells whether something changed.
-    pub fn snapshot(&mut self) -> bool {
-        let Ok(commit) = snapshot(&self.tree, &self.run) else { return false };
+    /// Keeps the files as they are now reachable in the work tree's repository.
+    pub fn snapshot(&mut self) -> Kept {
+        let Ok((commit, large)) = snapshot_within(&self.tree, &self.run, self.most) else {
+            return Kept::default();
+        };
+        let left_out = large.into_iter().filter(|name| self.left_out.insert(name.clone()));
+        let left_out = left_out.collect();
+        Kept { is_new: self.keep(commit), left_out }
+    }
+
+    fn keep(&mut self, commit: String) -> bool {
         if self.wip.as_ref() == Some(&commit) {
             return false;
         }

@@ -61,6 +61,8 @@ pub struct Config {
     pub(crate) supervisor: Option<supervisor::SupervisorTable>,
     pub(crate) ci: supervisor::CiTable,
     pub(crate) pr: supervisor::PrTable,
+    pub(crate) snapshot: fleet::SnapshotTable,
+    pub(crate) workspace: fleet::WorkspaceTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -3,11 +3,12 @@
 use crate::config::{Config, duration};
 use crate::problem::Problem;
 use crate::root::Root;
-use crate::supervisor::Slots;
+use crate::supervisor::{Slots, bytes};
 use crate::trust::Power;
 use comity_core::money::Usd;
 use comity_core::pattern::Pattern;
 use comity_core::policy::FleetPolicy;
+use comity_core::progress::Patience;
 use comity_core::run::{GitStrategy, Tokens};
 use comity_core::time::Millis;
 use serde::{Deserialize, Serialize};
@@ -216,6 +217,10 @@ const REMOTE: &str = "origin";
 const PUSH_EVERY: Millis = Millis::from_secs(60);
 const INIT: Millis = Millis::from_secs(120);
 const STALL: Millis = Millis::from_secs(300);
+const KEEP: Millis = Millis::from_secs(7 * 86_400);
+const UNTRACKED_FILE_MAX: u64 = 50 * 1024 * 1024;
+const EVERY: Millis = Millis::from_secs(5);
+const MEMORIES: usize = 25;
 const POST_RESULT: Millis = Millis::from_secs(10);
 const REPAIR_TURNS: u32 = 1;
 /// How long a run works at most.
@@ -364,6 +369,41 @@ impl Config {
         Slots { max_runs, max_per_repo, retry_backoff }
     }
 
+    /// Returns how long an agent may work without getting on.
+    pub fn patience(&self) -> Result<Patience, Problem> {
+        let (table, default) = (&self.budget, Patience::default());
+        let time = duration("budget.no_progress", &table.no_progress)?;
+        Ok(Patience {
+            turns: table.no_progress_turns.unwrap_or(default.turns),
+            time: time.unwrap_or(default.time),
+            same_call: table.same_tool_call.unwrap_or(default.same_call),
+        })
+    }
+
+    /// Returns what is set about the work trees of runs.
+    pub fn spaces(&self) -> Result<SpaceSettings, Problem> {
+        let table = &self.workspace;
+        let untracked_file_max = match &table.untracked_file_max {
+            None => UNTRACKED_FILE_MAX,
+            Some(text) => {
+                bytes(text).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
+                    let message = format!("{text:?} is not a size such as 50MiB");
+                    Problem::new("workspace.untracked_file_max", message)
+                })?
+            }
+        };
+        Ok(SpaceSettings {
+            keep: duration("workspace.keep", &table.keep)?.unwrap_or(KEEP),
+            untracked_file_max,
+            snapshot_every: duration("snapshot.every", &self.snapshot.every)?.unwrap_or(EVERY),
+        })
+    }
+
+    /// Returns how many memories an agent is told.
+    pub fn memories(&self) -> usize {
+        self.supervisor.as_ref().and_then(|table| table.memories).unwrap_or(MEMORIES)
+    }
+
     /// Returns how long a run works at most.
     pub fn max_duration(&self) -> Result<Millis, Problem> {
         Ok(duration("fleet.max_duration", &self.fleet.max_duration)?.unwrap_or(MAX_DURATION))
@@ -374,6 +414,8 @@ impl Config {
         self.drivers()?;
         self.max_duration()?;
         self.run_times()?;
+        self.patience()?;
+        self.spaces()?;
         self.elsewhere()?;
         self.sandbox()?;
         self.allows_unpriced()?;
@@ -397,6 +439,33 @@ pub(crate) struct BudgetTable {
     run_usd: Option<f64>,
     alert_percent: Option<u64>,
     unpriced: Option<String>,
+    no_progress_turns: Option<u64>,
+    no_progress: Option<String>,
+    same_tool_call: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SnapshotTable {
+    every: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct WorkspaceTable {
+    keep: Option<String>,
+    untracked_file_max: Option<String>,
+}
+
+/// What is set about the work trees of runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpaceSettings {
+    /// How long one stays when its task is finished.
+    pub keep: Millis,
+    /// New files that are larger are left out of snapshots, in bytes.
+    pub untracked_file_max: u64,
+    /// How often a snapshot is made at most.
+    pub snapshot_every: Millis,
 }
 
 fn dollars(key: &str, given: Option<f64>) -> Result<Option<Usd>, Problem> {

@@ -133,7 +133,7 @@ impl Config {
 /// The largest table of a project's own that is read.
 const TABLE_BYTES_MAX: usize = 1024 * 1024;
 
-fn bytes(text: &str) -> Option<usize> {
+pub(crate) fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("B", 1)];
     let (number, unit) = units

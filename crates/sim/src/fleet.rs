@@ -273,6 +273,11 @@ impl Fleet {
                 commands.clone()
             }
             Deed::Ask(_) => Vec::new(),
+            Deed::Push(run) => {
+                let (pr, text) = (Some(PR.to_owned()), "pushed".to_owned());
+                let (id, change) = (run.to_string(), RunChange::HandOver { pr, text });
+                vec![Command::RunChange { id, change }]
+            }
             Deed::Land(id) => {
                 vec![Command::Land { id: id.to_string(), merged: MERGED.to_owned(), reason: None }]
             }
@@ -358,12 +363,13 @@ impl Fleet {
     }
 
     fn fault(&mut self) -> RunFault {
-        const FAULTS: [RunFault; 5] = [
+        const FAULTS: [RunFault; 6] = [
             RunFault::Crash,
             RunFault::Stall,
             RunFault::RateLimit,
             RunFault::NoResult,
             RunFault::Api,
+            RunFault::Auth,
         ];
         self.chance.pick(&FAULTS).copied().unwrap_or(RunFault::Crash)
     }
@@ -429,6 +435,7 @@ impl Fleet {
                             vec![submit],
                         )
                     }
+                    3 => (json!({"status": "DONE", "recommendation": "pr"}), vec![submit]),
                     _ => (json!({"status": "DONE", "notes": "done"}), vec![submit]),
                 }
             }
@@ -485,6 +492,7 @@ enum Took {
 
 const PLAN: &str = ".comity/specs/plan.md";
 const MERGED: &str = "0bad1dea";
+const PR: &str = "https://example.org/pull/1";
 
 fn end(
     state: RunState,

@@ -1,12 +1,15 @@
 //! `comity run …`, `comity runs`, `comity cost`, `comity budget …`
 
 use super::help;
-use super::values::{PageArgs, cost_by, dollars, git_strategy, period, run_state, stage, text};
+use super::values::{
+    PageArgs, cost_by, dollars, duration, git_strategy, period, run_state, stage, text,
+};
 use clap::{Args, Subcommand};
 use comity_api::{CostBy, op};
 use comity_core::budget::Per;
 use comity_core::money::Usd;
 use comity_core::run::{GitStrategy, RunState, Stage};
+use comity_core::time::Millis;
 
 fn label(text: &str) -> Result<String, String> {
     comity_project::fleet::label(text).map(|_| text.to_owned())
@@ -61,6 +64,9 @@ pub struct StartArgs {
     /// The most turns that the agent may take
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
+    /// How long the agent may work (default: [fleet] max_duration)
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub timeout: Option<Millis>,
     /// Wait for a worker on another host that offers this, such as gpu=1 (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
     pub label: Vec<String>,

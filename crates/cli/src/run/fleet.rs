@@ -106,6 +106,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         model: args.model,
         budget: args.budget,
         max_turns: args.max_turns,
+        timeout: args.timeout,
         labels: args.label,
         git_strategy: args.git_strategy,
         skip_design: args.skip_design.then_some(args.reason).flatten(),

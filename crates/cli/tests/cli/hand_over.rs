@@ -1,6 +1,6 @@
 //! The branch of a run leaves the host, runs wait for a place, and a branch that lost commits is settled.
 
-use crate::runs::{run, task, wait_for, with_agent};
+use crate::runs::{DONE, run, task, wait_for, waited, with_agent};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -154,4 +154,75 @@ fn a_branch_that_lost_a_commit_of_its_run_is_put_back_when_a_person_says_so() {
     assert_eq!(sandbox.git(&sandbox.root, &["rev-parse", "refs/heads/feat/dates"]), lost);
     let kept = sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/run/R1/diverged"]);
     assert_eq!(kept, other, "what the branch had is kept");
+}
+
+#[test]
+fn an_agent_that_makes_the_same_call_again_and_again_is_paused_until_a_person_says_so() {
+    let call = r#"{"comity":"tool","id":"1","name":"Bash","input":"ls"}"#;
+    let script = format!(
+        "if test -e again; then sleep 120; fi; touch again\nfor n in 1 2 3; do echo '{call}'; done; sleep 120"
+    );
+    for (answer, state) in [("stop", "stopped"), ("go-on", "running")] {
+        let sandbox = with_agent(&script, "[budget]\nsame_tool_call = 3");
+        let ann = |args: &[&str]| sandbox.comity().by("human:ann").args(args);
+        ann(&["run", "developer", "--task", "T1", "--driver", "script"]).json();
+        wait_for("it is paused", || run(&sandbox, "R1")["state"] == "paused");
+        let paused = run(&sandbox, "R1");
+        let why = "it called Bash 3 times in the same way";
+        assert_eq!((&paused["reason"], &paused["waiting_on"]), (&json!(why), &json!("D1")));
+        ann(&["decision", "answer", "D1", answer]).json();
+        wait_for("the answer is followed", || run(&sandbox, "R1")["state"] == state);
+        if answer == "go-on" {
+            ann(&["run", "stop", "R1", "--now"]).json();
+        }
+    }
+}
+
+#[test]
+fn a_large_new_file_is_left_out_of_snapshots_and_a_run_ends_when_its_time_is_up() {
+    let script = "printf '%2000000s' x > large.bin; echo 1 > small.txt; echo written; sleep 120";
+    let sandbox = with_agent(script, "[workspace]\nuntracked_file_max = '1MiB'");
+    let args = ["run", "developer", "--task", "T1", "--driver", "script", "--timeout", "3s"];
+    sandbox.comity().by("human:ann").args(&args).args(&["--wait"]).done();
+    let ended = run(&sandbox, "R1");
+    assert_eq!(ended["error"]["type"], "timeout", "{ended}");
+    let kept = sandbox.git(&sandbox.root, &["ls-tree", "--name-only", "refs/comity/run/R1/wip"]);
+    assert!(kept.contains("small.txt") && !kept.contains("large.bin"), "{kept}");
+    let logs = sandbox.comity().by("human:ann").args(&["run", "logs", "R1"]).done().stdout;
+    assert!(logs.contains("large.bin is too large for a snapshot"), "{logs}");
+}
+
+#[test]
+fn a_work_tree_gets_the_ignored_files_that_the_project_names() {
+    let sandbox = with_agent("cp local.env kept.txt; ls; echo 'no report'", "");
+    sandbox.write(".gitignore", "*.env\n*.log\n");
+    sandbox.write(".worktreeinclude", "local.env\nREADME.md\n");
+    sandbox.commit(&sandbox.root, "Ignore");
+    for name in ["local.env", "other.env", "big.log"] {
+        sandbox.write(name, name);
+    }
+    let args = ["run", "developer", "--task", "T1", "--driver", "script", "--wait"];
+    sandbox.comity().by("human:ann").args(&args).done();
+    let tree = run(&sandbox, "R1")["workspace"].as_str().unwrap().to_owned();
+    let has = |name: &str| std::path::Path::new(&tree).join(name).is_file();
+    assert!(has("local.env") && has("kept.txt"), "{tree}");
+    assert!(!has("other.env") && !has("big.log"));
+}
+
+#[test]
+fn a_run_whose_vendor_serves_no_more_waits_until_it_does_and_goes_on_by_itself() {
+    let script = format!(
+        "if test -e again; then mkdir -p src; echo 1 > src/date.rs; git add src\n\
+         git commit -q -m 'feat(T1): dates'; {DONE}; exit 0; fi\ntouch again\n\
+         until=$(date -u -d '+2 seconds' +%Y-%m-%dT%H:%M:%SZ)\n\
+         echo '{{\"comity\":\"limited\",\"until\":\"'$until'\"}}'; exit 1"
+    );
+    let sandbox = with_agent(&script, "");
+    assert_eq!(waited(&sandbox)["state"], "succeeded");
+    let events = |kind: &str| sandbox.json(&["event", "list", "--type", kind])["events"].clone();
+    let paused = events("run_paused");
+    assert_eq!(paused.as_array().map(Vec::len), Some(1), "{paused}");
+    assert!(paused[0]["until"].is_string(), "{paused}");
+    assert_eq!(events("run_resumed").as_array().map(Vec::len), Some(1));
+    assert_eq!(sandbox.json(&["runs"])["runs"].as_array().map(Vec::len), Some(1), "no new run");
 }

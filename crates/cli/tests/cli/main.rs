@@ -28,6 +28,7 @@ mod doctor;
 mod evasions;
 mod far_reads;
 mod finding;
+mod fleet_settings;
 mod fleet_work;
 mod focus;
 mod foreign_files;

@@ -76,6 +76,9 @@ pub enum RunChange {
     Pause {
         reason: Option<String>,
         until: Option<Timestamp>,
+        /// The question that it waits for.
+        #[serde(default)]
+        decision: Option<String>,
     },
     Resume {
         fresh: bool,

@@ -355,10 +355,12 @@ impl Rule<'_> {
                 let decision = self.decision(decision)?.id;
                 self.push(Some(task), Event::RunWaiting(RunWaiting { run: run.id, decision }));
             }
-            RunChange::Pause { reason, until } => {
+            RunChange::Pause { reason, until, decision } => {
                 self.run_may_become(run, RunState::Paused)?;
+                let decision = decision.as_ref().map(|id| self.decision(id)).transpose()?;
                 let (reason, until) = (reason.clone(), *until);
-                let body = RunPaused { run: run.id, reason, until, decision: None };
+                let decision = decision.map(|one| one.id);
+                let body = RunPaused { run: run.id, reason, until, decision };
                 self.push(Some(task), Event::RunPaused(body));
             }
             RunChange::Resume { fresh } => {

@@ -107,6 +107,7 @@ fn meaning(key: &str) -> &str {
         "retry" => "Start over with fresh attempts",
         "split" => "Break it into smaller tasks",
         "abandon" => "Give it up",
+        "go-on" => "Start it again: what stood in the way is mended",
         "take-branch" => "Go on with the branch as it is now",
         "restore" => "Put the branch back to the last commit of the run",
         "only" => "Delete the files of the task; 'only: PATH' names them",

@@ -22,6 +22,7 @@ const DELETION: &str = "route.deletion";
 const DISCARD: &str = "branch.discard";
 const DIVERGED: &str = "resume.diverged";
 const TIMEOUT: &str = "ci.timeout";
+pub(super) const AUTH: &str = "run.auth";
 
 /// Makes the step that a row asks for; none where what it asks for is there already.
 pub(super) fn step(
@@ -534,6 +535,13 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
     {
         let commands = vec![abandon("the work was discarded")];
         return of(one, DISCARD, &key, Deed::Discard(run.id, commands));
+    }
+    if let Some((one, key)) = fresh(AUTH).filter(|(_, key)| waits || key == "abandon") {
+        let run = index.last(&task.id)?;
+        return match key.as_str() {
+            "abandon" => of(one, AUTH, &key, Deed::Write(vec![abandon("nobody may start it")])),
+            _ => of(one, AUTH, &key, again(known, task, run)),
+        };
     }
     if waits && let Some((one, key)) = fresh(DIVERGED) {
         let run = index.developed(&task.id)?;

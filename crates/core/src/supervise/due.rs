@@ -99,6 +99,10 @@ fn is_of_objective(index: &Index<'_>, task: &Task) -> bool {
     }
 }
 
+fn was_kept_out(run: &Run) -> bool {
+    run.error.as_ref().is_some_and(|error| error.kind == RunFault::Auth)
+}
+
 struct Due<'v, 'i> {
     index: &'i Index<'v>,
     table: &'i Table,
@@ -112,8 +116,11 @@ impl<'v> Due<'v, '_> {
         may_start(self.index, task) && !self.waits_after_error(task)
     }
 
-    /// A vendor that did not serve gets some time, and more each time.
+    /// A vendor that did not serve gets some time, and more each time. One that lets nobody in is no matter of time.
     fn waits_after_error(&self, task: &Task) -> bool {
+        if self.index.last(&task.id).is_some_and(was_kept_out) {
+            return false;
+        }
         let free = |run: &&&Run| {
             let kind = run.error.as_ref().map(|error| error.kind);
             kind.is_some_and(|kind: RunFault| !kind.uses_attempt())
@@ -145,8 +152,8 @@ impl<'v> Due<'v, '_> {
 
     fn add(&mut self, made: Option<Step>) {
         let Some(made) = made else { return };
-        if matches!(made.deed, Deed::Dispatch(_)) {
-            if self.slots == 0 {
+        if let Deed::Dispatch(new) = &made.deed {
+            if self.slots == 0 || self.index.is_kept_out(&new.agent) {
                 return;
             }
             self.slots -= 1;
@@ -265,6 +272,12 @@ impl<'v> Due<'v, '_> {
             .iter()
             .any(|one| one.state == DecisionState::Open && one.rule.is_some());
         if waits || self.waits_after_error(task) {
+            return;
+        }
+        let last = self.index.last(&task.id).filter(|last| was_kept_out(last));
+        let answered = self.index.asked(&task.id, acts::AUTH).and_then(|one| one.answered_at);
+        if let Some(last) = last.filter(|last| answered < Some(last.created_at)) {
+            self.first(Trigger::RunFailed, Subject { run: Some(last), ..of });
             return;
         }
         if run.is_some_and(|run| hand_over::is_due(run, task)) {

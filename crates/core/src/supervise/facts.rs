@@ -1,5 +1,6 @@
 //! What a subject is like: the fields that conditions ask for and texts name.
 
+use super::acts::AUTH;
 use super::hand_over::recommendation;
 use super::table::Row;
 use super::triage::{Evaluated, Triage, are_similar, stems};
@@ -133,6 +134,17 @@ impl<'v> Index<'v> {
     pub(super) fn asked(&self, task: &TaskId, rule: &str) -> Option<&'v Decision> {
         let all = self.decisions(task).iter().rev();
         all.copied().find(|one| one.rule.as_deref() == Some(rule))
+    }
+
+    /// Tells whether an agent has the driver of a run whose vendor lets nobody in, as long as a person has not answered.
+    pub(super) fn is_kept_out(&self, agent: &str) -> bool {
+        let own = self.view.runs.iter().rev().find(|run| run.agent == agent);
+        let open =
+            self.view.decisions.iter().filter(|one| {
+                one.state == DecisionState::Open && one.rule.as_deref() == Some(AUTH)
+            });
+        let mut kept_out = open.filter_map(|one| self.last(one.task.as_ref()?));
+        kept_out.any(|run| own.is_some_and(|own| own.driver == run.driver))
     }
 
     /// Returns how many more runs may be started now.

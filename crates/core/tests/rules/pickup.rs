@@ -317,3 +317,22 @@ fn a_directive_that_cannot_be_followed_now_makes_room_for_the_next() {
         .extend(v.directives.iter().filter(|one| one.priority == 1).map(|one| one.id));
     assert_eq!(rules(&v), ["directive.task"]);
 }
+
+#[test]
+fn a_vendor_that_lets_nobody_in_is_a_question_and_nothing_starts_there_until_the_answer() {
+    let mut w = developing(small());
+    fails(&mut w, "developer:R1", RunFault::Auth);
+    w.have(NewTask { title: "Paint the door".to_owned(), ..small() });
+    let step = steps(&w).into_iter().find(|step| step.rule == "run.auth").unwrap();
+    assert_eq!(step.because, "the vendor of developer does not let R1 in");
+    take_step(&mut w, &step);
+    assert_eq!(w.status("T1"), Status::Blocked);
+    let starts =
+        |w: &World| steps(w).into_iter().filter(|step| step.task.is_some()).collect::<Vec<_>>();
+    assert_eq!(starts(&w), [], "T2 would fail in the same way");
+    w.by(ANN).answers("D1", "go-on").accepted();
+    let found = starts(&w);
+    let Deed::Dispatch(new) = &found[0].deed else { panic!("{found:?}") };
+    assert_eq!(new.resumed_from.map(|run| run.to_string()).as_deref(), Some("R1"));
+    assert!(found.iter().any(|step| step.subject == "T2"));
+}

@@ -202,7 +202,7 @@ fn stop() -> RunChange {
 }
 
 fn pause() -> RunChange {
-    RunChange::Pause { reason: None, until: None }
+    RunChange::Pause { reason: None, until: None, decision: None }
 }
 
 fn resume() -> RunChange {

@@ -403,6 +403,12 @@ fn scenario(rule: &str) -> String {
         "directive.scout" => of(directive("launch scout and implement findings")),
         "directive.tests" => of(directive("run the tests and fix failures")),
         "directive.task" => of(directive("update the dependencies")),
+        "run.auth" => {
+            let mut w = developing(small());
+            fails(&mut w, "developer:R1", RunFault::Auth);
+            let v = view(&w);
+            (w, v)
+        }
         "run.failed" => {
             let mut w = developing(small());
             fails(&mut w, "developer:R1", RunFault::Crash);
@@ -484,6 +490,7 @@ const ROWS: &[(&str, &str)] = &[
     ("directive.scout", "dispatch scout"),
     ("directive.tests", "gate"),
     ("directive.task", "write note directive_trigger create_task"),
+    ("run.auth", "decide go-on abandon"),
     ("run.failed", "dispatch developer"),
     ("ci.timeout", "decide wait review-anyway rework"),
 ];
@@ -519,6 +526,10 @@ fn the_settings_are_those_of_the_table() {
     let backoff: Vec<String> = file["fleet"]["retry_backoff"].clone().try_into().unwrap();
     let backoff: Vec<Millis> = backoff.iter().map(|text| Millis::parse(text).unwrap()).collect();
     assert_eq!([set.retry_backoff.0, set.retry_backoff.1], backoff[..]);
+    let patience = comity_core::progress::Patience::default();
+    assert_eq!(patience.turns as i64, number("budget", "no_progress_turns"));
+    assert_eq!(patience.time, time("budget", "no_progress"));
+    assert_eq!(i64::from(patience.same_call), number("budget", "same_tool_call"));
     let policy = comity_core::policy::FleetPolicy::default();
     assert_eq!(policy.ttl, time("fleet", "ttl"));
     assert_eq!(policy.queue as i64, number("fleet", "queue"));

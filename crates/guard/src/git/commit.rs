@@ -3,6 +3,8 @@
 use super::{Git, WorkTree};
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
+use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -98,8 +100,33 @@ fn failed(step: &str, task: &str) -> Refusal {
 /// Makes a commit of the work tree as it is, without touching it or its index. The same files give
 /// the same commit, so that a repeated submit is the same submit.
 pub fn snapshot(tree: &Path, task: &str) -> Result<String, Refusal> {
+    snapshot_where(tree, task, &|_| true)
+}
+
+/// Makes a commit of the work tree as it is, without new files that are larger than so many bytes. Returns the names of those.
+pub fn snapshot_within(
+    tree: &Path,
+    task: &str,
+    most: u64,
+) -> Result<(String, Vec<String>), Refusal> {
+    let left_out = RefCell::new(Vec::new());
+    let commit = snapshot_where(tree, task, &|name| {
+        let size = std::fs::symlink_metadata(tree.join(name)).map_or(0, |data| data.len());
+        if size > most {
+            left_out.borrow_mut().push(name.to_string_lossy().into_owned());
+        }
+        size <= most
+    })?;
+    Ok((commit, left_out.into_inner()))
+}
+
+fn snapshot_where(
+    tree: &Path,
+    task: &str,
+    wanted: &dyn Fn(&OsStr) -> bool,
+) -> Result<String, Refusal> {
     let files = WorkTree::of(tree).ok_or_else(|| failed("look at the work tree", task))?;
-    let tree_id = files.write().ok_or_else(|| failed("add the files", task))?;
+    let tree_id = files.write_where(wanted).ok_or_else(|| failed("add the files", task))?;
     let plain = Git::at(tree);
     let date = plain.line(&["show", "--no-patch", "--format=%cI", "HEAD"]);
     let date = date.unwrap_or_else(|| NO_DATE.to_owned());

@@ -114,17 +114,25 @@ impl WorkTree {
     /// Writes all files as a tree and returns its id. Other repositories and work trees that lie inside of this one
     /// are nobody's change, unless they are submodules that were added on purpose.
     pub fn write(&self) -> Option<String> {
+        self.write_where(&|_| true)
+    }
+
+    /// Writes the files as a tree, of the new ones those that are wanted, and returns its id.
+    pub(crate) fn write_where(&self, wanted: &dyn Fn(&OsStr) -> bool) -> Option<String> {
         // What is new goes first: it may stand where a tracked file or directory was.
-        self.add(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        self.add(&["ls-files", "-z", "--modified"])?;
+        self.add(&["ls-files", "-z", "--others", "--exclude-standard"], wanted)?;
+        self.add(&["ls-files", "-z", "--modified"], &|_| true)?;
         self.git.line(&["write-tree"])
     }
 
-    fn add(&self, list: &[&str]) -> Option<()> {
+    fn add(&self, list: &[&str], wanted: &dyn Fn(&OsStr) -> bool) -> Option<()> {
         let listed = self.git.output(list).filter(|output| output.status.success())?.stdout;
-        let names = listed.split_inclusive(|byte| *byte == 0);
-        let names: Vec<u8> =
-            names.filter(|name| !name.ends_with(b"/\0")).flatten().copied().collect();
+        let is_wanted = |name: &&[u8]| {
+            let plain = name.strip_suffix(b"\0").unwrap_or(name);
+            !plain.ends_with(b"/") && wanted(OsStr::from_bytes(plain))
+        };
+        let names = listed.split_inclusive(|byte| *byte == 0).filter(is_wanted);
+        let names: Vec<u8> = names.flatten().copied().collect();
         if names.is_empty() {
             return Some(());
         }

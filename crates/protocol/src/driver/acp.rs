@@ -198,7 +198,8 @@ impl Acp {
             true => self.tools.remove(&id)?,
             false => self.tools.get(&id)?.clone(),
         };
-        Some(Happened::Tool { id, name, ended })
+        let input = update.get("rawInput").filter(|_| !ended).map(Value::to_string);
+        Some(Happened::Tool { id, name, input, ended })
     }
 
     fn message_ended(&mut self) -> Vec<Happened> {

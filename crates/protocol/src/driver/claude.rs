@@ -120,7 +120,8 @@ impl Claude {
                     let (Some(id), Some(name)) = named else { continue };
                     self.tools.insert(id.to_owned(), name.to_owned());
                     let (id, name) = (id.to_owned(), name.to_owned());
-                    all.push(Happened::Tool { id, name, ended: false });
+                    let input = block.get("input").map(Value::to_string);
+                    all.push(Happened::Tool { id, name, input, ended: false });
                 }
                 _ => {}
             }
@@ -135,7 +136,7 @@ impl Claude {
         for block in blocks.and_then(Value::as_array).into_iter().flatten() {
             let Some(id) = text(block, "tool_use_id") else { continue };
             let name = self.tools.remove(id).unwrap_or_default();
-            all.push(Happened::Tool { id: id.to_owned(), name, ended: true });
+            all.push(Happened::Tool { id: id.to_owned(), name, input: None, ended: true });
         }
         all
     }

@@ -235,7 +235,9 @@ fn item_told(item: &Value, ended: bool) -> Option<Happened> {
         _ => return None,
     };
     let (id, name) = (text(item, "id")?.to_owned(), name.to_owned());
-    Some(Happened::Tool { id, name, ended })
+    let said = ["command", "arguments", "query", "changes"].iter().find_map(|key| item.get(key));
+    let input = said.filter(|_| !ended).map(Value::to_string);
+    Some(Happened::Tool { id, name, input, ended })
 }
 
 fn limited(params: &Value) -> Option<Happened> {

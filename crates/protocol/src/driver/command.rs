@@ -27,7 +27,8 @@ impl CommandLines {
             "session" => Some(Happened::Session(text("id")?)),
             "tool" => {
                 let ended = text("state").as_deref() == Some("end");
-                Some(Happened::Tool { id: text("id")?, name: text("name")?, ended })
+                let input = value.get("input").map(Value::to_string);
+                Some(Happened::Tool { id: text("id")?, name: text("name")?, input, ended })
             }
             "usage" => {
                 let tokens = Tokens {
@@ -87,7 +88,12 @@ mod tests {
         assert_eq!(read(r#"{"comity":"session","id":"s"}"#), Happened::Session("s".to_owned()));
         assert_eq!(
             read(r#"{"comity":"tool","id":"1","name":"Bash","state":"end"}"#),
-            Happened::Tool { id: "1".to_owned(), name: "Bash".to_owned(), ended: true }
+            Happened::Tool {
+                id: "1".to_owned(),
+                name: "Bash".to_owned(),
+                input: None,
+                ended: true
+            }
         );
         let until = Timestamp::parse("2026-11-18T12:00:00Z");
         let limited = read(r#"{"comity":"limited","until":"2026-11-18T12:00:00Z"}"#);

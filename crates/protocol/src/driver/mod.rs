@@ -27,6 +27,8 @@ pub enum Happened {
     Tool {
         id: String,
         name: String,
+        /// What it is called with, where the client says so when it begins.
+        input: Option<String>,
         ended: bool,
     },
     /// What a call of a model used. Each call is told once.
