@@ -14,7 +14,7 @@ use comity_core::supervise::{HandOver, Step, hand_over};
 use comity_core::task::Task;
 use comity_engine::Caller;
 use comity_guard::child::{self, End, Spec};
-use comity_guard::git::{Git, push_commit};
+use comity_guard::git::{Git, Way, carry};
 use comity_project::supervisor::PR_CREATE;
 use serde_json::Value;
 use std::cell::Cell;
@@ -79,7 +79,8 @@ impl Supervisor<'_> {
         if git.line(&["remote", "get-url", &remote]).is_none() {
             return Err(could_not(format!("there is no remote {remote}")));
         }
-        push_commit(&context.root.dir, &remote, &head, &branch)
+        let refs = [format!("{head}:refs/heads/{branch}")];
+        carry(&context.root.dir, &remote, Way::There, &refs)
             .map_err(|why| could_not(format!("git could not push {branch} to {remote}: {why}")))?;
         let pushed = format!("pushed {branch} of {run} to {remote}");
         if let Some(pr) = &task.pr {
