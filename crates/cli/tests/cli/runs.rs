@@ -306,3 +306,22 @@ fn wrong_words_are_refused_with_what_would_be_right() {
     assert_eq!(budgets[0]["scope"], "repo");
     assert_eq!((&budgets[0]["usd"], &budgets[0]["default"]), (&json!(50.0), &json!(true)));
 }
+
+#[test]
+fn a_prompt_of_a_hundred_kibibytes_is_taken_and_a_longer_one_is_refused() {
+    let script = format!(
+        "test $(wc -c < \"$COMITY_PROMPT_FILE\") -le 102400; grep -q 'is left out' \"$COMITY_PROMPT_FILE\"\n\
+         echo 1 > date; git add date; git commit -q -m 'feat: dates'\n{DONE}"
+    );
+    let sandbox = with_agent(&script, "");
+    let file = sandbox.outside().join("prompt");
+    let ask = |bytes: usize| {
+        std::fs::write(&file, format!("Parse dates\n{}", "x".repeat(bytes - 12))).unwrap();
+        let (file, agent) = (file.display().to_string(), ["run", "developer", "--prompt-file"]);
+        let call = sandbox.comity().by("human:ann").args(&agent).args(&[&file]);
+        call.args(&["--driver", "script", "--wait"]).done()
+    };
+    assert_eq!(ask(100 * 1024 + 1).exit, 2);
+    let run = ask(100 * 1024);
+    assert_eq!(run.exit, 0, "{}{}", run.stdout, run.stderr);
+}
