@@ -310,9 +310,7 @@ impl Keeper<'_> {
                 self.note("text", &text);
             }
             Happened::Tool { name, input, ended, .. } => {
-                if let Some(input) = input.filter(|_| !ended) {
-                    self.progress.call(&format!("{name} {input}"));
-                }
+                self.called(&name, input.filter(|_| !ended).as_deref());
                 (self.seen.in_turn, self.seen.result) = (true, false);
                 let state = if ended { "ended" } else { "began" };
                 self.note("tool", &format!("{name} {state}"));
@@ -351,13 +349,7 @@ impl Keeper<'_> {
                 self.note("event", "the vendor serves no more for now");
                 self.seen.limited = Some(until);
             }
-            Happened::Retry { status } => {
-                let said = status.map_or_else(String::new, |status| format!(" after {status}"));
-                self.note("event", &format!("the client tries again{said}"));
-                let too_many = status == Some(TOO_MANY);
-                let (since, _) = self.seen.retries.unwrap_or((Instant::now(), too_many));
-                self.seen.retries = Some((since, too_many));
-            }
+            Happened::Retry { status } => self.tries_again(status),
             Happened::Failed { kind, message } => {
                 self.note("event", &format!("{kind}: {message}"));
                 self.seen.failed = Some((kind, message));
@@ -368,6 +360,14 @@ impl Keeper<'_> {
             }
         }
         Ok(())
+    }
+
+    fn tries_again(&mut self, status: Option<u64>) {
+        let said = status.map_or_else(String::new, |status| format!(" after {status}"));
+        self.note("event", &format!("the client tries again{said}"));
+        let too_many = status == Some(TOO_MANY);
+        let (since, _) = self.seen.retries.unwrap_or((Instant::now(), too_many));
+        self.seen.retries = Some((since, too_many));
     }
 
     fn has_session(&mut self, id: String) -> Result<(), Refusal> {

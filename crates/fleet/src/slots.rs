@@ -55,6 +55,9 @@ fn places(dir: &Path) -> Result<Places, Refusal> {
     for number in 0..PLACES_MAX {
         let path = dir.join(format!("{number}.lock"));
         let is_new = !path.exists();
+        if is_new && found.free.is_some() {
+            break;
+        }
         let file = File::options().create(true).append(true).open(&path);
         let file = file.map_err(|error| failed(&path, &error))?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -148,5 +151,25 @@ impl Keeper<'_> {
         let order = |run: &RunView| (run.created_at, run.id.clone());
         let first = page.runs.iter().filter(waits_here).min_by_key(|run| order(run));
         Ok(first.is_none_or(|first| first.id == own))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_places_makes_no_more_files_than_there_are_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = || std::fs::read_dir(dir.path()).unwrap().count();
+        for _ in 0..3 {
+            assert!(places(dir.path()).unwrap().taken.is_empty());
+        }
+        assert_eq!(files(), 1);
+        let held = places(dir.path()).unwrap().free.unwrap();
+        let found = places(dir.path()).unwrap();
+        assert_eq!((found.taken.len(), found.free.is_some(), files()), (1, true, 2));
+        drop(held);
+        assert!(places(dir.path()).unwrap().taken.is_empty(), "whoever is gone leaves the place");
     }
 }

@@ -225,16 +225,7 @@ pub(crate) fn plan(
         (None, None) => Some(new_task(&agent, asked, answers)?),
     };
     let words = asked.prompt.as_deref().unwrap_or_default();
-    let mut meta = resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta));
-    if let (Some(turns), false) = (asked.max_turns, labels.is_empty()) {
-        meta.insert(MAX_TURNS.to_owned(), turns.into());
-    }
-    if let Some(timeout) = asked.timeout {
-        meta.insert(TIMEOUT.to_owned(), timeout.to_string().into());
-    }
-    if let Some(strategy) = asked.git_strategy.or(settings.git_strategy) {
-        meta.insert(GitStrategy::META.to_owned(), strategy.as_str().into());
-    }
+    let meta = facts(asked, resumed.as_ref(), &settings, !labels.is_empty());
     let new = NewRun {
         agent: agent.name.clone(),
         task: known.as_ref().map(|task| task.id.clone()),
@@ -257,6 +248,27 @@ pub(crate) fn plan(
         skip_design: asked.skip_design.clone(),
     };
     Ok(Plan { agent, driver, caller, resumed, new })
+}
+
+/// Returns the facts of a run: those of the caller, what it goes on from, and how far it may go. What a worker has to know stands
+/// there, too.
+fn facts(
+    asked: &Asked,
+    resumed: Option<&Resumed>,
+    settings: &AgentSettings,
+    elsewhere: bool,
+) -> Map<String, Value> {
+    let mut meta = resumed.map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta));
+    if let (Some(turns), true) = (asked.max_turns, elsewhere) {
+        meta.insert(MAX_TURNS.to_owned(), turns.into());
+    }
+    if let Some(timeout) = asked.timeout {
+        meta.insert(TIMEOUT.to_owned(), timeout.to_string().into());
+    }
+    if let Some(strategy) = asked.git_strategy.or(settings.git_strategy) {
+        meta.insert(GitStrategy::META.to_owned(), strategy.as_str().into());
+    }
+    meta
 }
 
 /// Returns how long a run may work, as whoever started it said.

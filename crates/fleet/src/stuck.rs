@@ -27,6 +27,13 @@ impl Keeper<'_> {
         is_new
     }
 
+    /// A tool is called, with what its client says.
+    pub(crate) fn called(&mut self, tool: &str, input: Option<&str>) {
+        if let Some(input) = input {
+            self.progress.call(&format!("{tool} {input}"));
+        }
+    }
+
     /// A file changed after so much work.
     pub(crate) fn got_on(&mut self, worked: Duration) {
         self.progress.got_on(millis(worked));

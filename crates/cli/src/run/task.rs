@@ -68,14 +68,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
         TaskCommand::Review(args) => verb::<op::TaskReview>(context, args, TaskStep::Review),
         TaskCommand::Approve(args) => verb::<op::TaskApprove>(context, args, TaskStep::Approve),
-        TaskCommand::RequestChanges { verb: VerbArgs { ids, reason }, remember } => {
-            let reason = reason.map(|reason| match remember {
-                true => format!("{REMEMBER} {reason}"),
-                false => reason,
-            });
-            let args = VerbArgs { ids, reason };
-            verb::<op::TaskRequestChanges>(context, args, TaskStep::RequestChanges)
-        }
+        TaskCommand::RequestChanges { verb, remember } => request_changes(context, verb, remember),
         TaskCommand::Merge(args) => verb::<op::TaskMerge>(context, args, TaskStep::Merge),
         TaskCommand::Unblock(args) => verb::<op::TaskUnblock>(context, args, TaskStep::Unblock),
         TaskCommand::Fail(args) => verb::<op::TaskFail>(context, args, TaskStep::Fail),
@@ -104,6 +97,17 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
             execute::<op::TaskTransition>(context, input, human::task::line)
         }
     }
+}
+
+/// Sends work back; what is to be remembered begins with a word for that.
+fn request_changes(context: &Context, args: VerbArgs, remember: bool) -> Result<Reply, Refusal> {
+    let VerbArgs { ids, reason } = args;
+    let reason = reason.map(|reason| match remember {
+        true => format!("{REMEMBER} {reason}"),
+        false => reason,
+    });
+    let args = VerbArgs { ids, reason };
+    verb::<op::TaskRequestChanges>(context, args, TaskStep::RequestChanges)
 }
 
 /// Shows tasks, all or none: as they are to programs, with their stories to whoever reads.

@@ -208,6 +208,14 @@ fn settled(mut deed: Deed, settle: Settle) -> Deed {
     deed
 }
 
+/// Goes on where a branch lost commits of a run: with them, or with the branch as it is.
+fn follow_branch(known: &Known<'_, '_>, task: &Task, run: &Run, answer: &str) -> Deed {
+    match answer {
+        "restore" => settled(again(known, task, run), Settle::Restore(run.id)),
+        _ => settled(run_for(known, task, &run.agent, None), Settle::TakeBranch(run.id)),
+    }
+}
+
 fn run_for(known: &Known<'_, '_>, task: &Task, agent: &str, prompt: Option<String>) -> Deed {
     let mut before = Vec::new();
     if stage_of(agent) != Stage::Review {
@@ -492,6 +500,17 @@ pub(super) fn guarded(table: &Table, known: &Known<'_, '_>, made: Step) -> Optio
     Some(made)
 }
 
+/// Words what follows an answer.
+fn words(deed: &Deed, key: &str) -> String {
+    match deed {
+        Deed::Dispatch(new) => format!("dispatch {}", new.agent),
+        Deed::Discard(..) => "discard".to_owned(),
+        Deed::Write(_) | Deed::Ask(_) | Deed::Land(_) | Deed::Push(_) | Deed::Gates(_) => {
+            key.to_owned()
+        }
+    }
+}
+
 /// Follows an answer to what the supervisor asked about a task. The outer none is that no answer is to be followed.
 #[expect(clippy::option_option, reason = "an answer may be followed by nothing")]
 pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step>> {
@@ -507,13 +526,6 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
     let of = |one: &Decision, rule: &str, key: &str, deed: Deed| {
         let mut facts = Map::new();
         facts.insert("decision.answer".to_owned(), json!(key));
-        let words = match &deed {
-            Deed::Dispatch(new) => format!("dispatch {}", new.agent),
-            Deed::Discard(..) => "discard".to_owned(),
-            Deed::Write(_) | Deed::Ask(_) | Deed::Land(_) | Deed::Push(_) | Deed::Gates(_) => {
-                key.to_owned()
-            }
-        };
         Some(Some(Step {
             rule: format!("{rule}.{key}"),
             on: Trigger::DecisionOpen,
@@ -522,7 +534,7 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
             task: Some(task.id.clone()),
             facts,
             because: format!("{}: {key}", one.id),
-            action: words,
+            action: words(&deed, key),
             deed,
         }))
     };
@@ -538,24 +550,19 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
     }
     if let Some((one, key)) = fresh(AUTH).filter(|(_, key)| waits || key == "abandon") {
         let run = index.last(&task.id)?;
-        return match key.as_str() {
-            "abandon" => of(one, AUTH, &key, Deed::Write(vec![abandon("nobody may start it")])),
-            _ => of(one, AUTH, &key, again(known, task, run)),
+        let deed = match key.as_str() {
+            "abandon" => Deed::Write(vec![abandon("nobody may start it")]),
+            _ => again(known, task, run),
         };
+        return of(one, AUTH, &key, deed);
     }
     if waits && let Some((one, key)) = fresh(DIVERGED) {
         let run = index.developed(&task.id)?;
-        return match key.as_str() {
-            "abandon" => of(one, DIVERGED, &key, Deed::Write(vec![abandon("the branch diverged")])),
-            "restore" => {
-                let deed = settled(again(known, task, run), Settle::Restore(run.id));
-                of(one, DIVERGED, &key, deed)
-            }
-            _ => {
-                let deed = run_for(known, task, &run.agent, None);
-                of(one, DIVERGED, &key, settled(deed, Settle::TakeBranch(run.id)))
-            }
+        let deed = match key.as_str() {
+            "abandon" => Deed::Write(vec![abandon("the branch diverged")]),
+            key => follow_branch(known, task, run, key),
         };
+        return of(one, DIVERGED, &key, deed);
     }
     if task.status == Status::Review
         && let Some((one, key)) = fresh(CONCERNS)
