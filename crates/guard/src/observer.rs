@@ -86,9 +86,10 @@ impl Observer for GitObserver {
             let seen = land::lease_seen(tree, base, look.rounds, host, patterns, owner);
             observed.lease = Some(seen);
         }
+        let tip = standing.base.as_ref();
         let Some(task) = look.task else {
             if look.wanted.rules {
-                observed.rules = Some(rules_of(&git, standing.base.as_deref())?);
+                observed.rules = Some(rules(&git, tip.cloned())?);
             }
             return Ok(seen);
         };
@@ -113,24 +114,15 @@ impl Observer for GitObserver {
             let handed_in = observed.work.as_ref().map(|work| work.commit.as_str());
             let judge = match landing {
                 Some(landing) => landing.judged_by.clone(),
-                None => began.judge(&git, standing.base.as_ref(), handed_in.or(submitted)),
+                None => began.judge(&git, tip, handed_in.or(submitted)),
             };
-            observed.rules = Some(rules_of(&git, judge.as_deref())?);
+            observed.rules = Some(rules(&git, judge)?);
         }
         if let Some(named) = look.wanted.merge
             && (named.is_some() || submitted.is_some())
         {
             match merge(tree, &standing, landing, submitted, named) {
-                Ok((merged, contains, added)) => {
-                    let task_version = task.version;
-                    let files = submitted.map(|commit| landed(&git, commit, &merged));
-                    let files = files.unwrap_or_default();
-                    let subject = submitted.and_then(|commit| {
-                        git.line(&["log", "-1", "--format=%s", "--end-of-options", commit])
-                    });
-                    observed.merge =
-                        Some(MergeSeen { task_version, merged, contains, added, files, subject });
-                }
+                Ok(merged) => observed.merge = Some(merge_seen(&git, task, submitted, merged)),
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }
         }
@@ -166,11 +158,24 @@ impl Observer for GitObserver {
 }
 
 /// Reads the rules that the settings of a commit have for submitted work.
-fn rules_of(git: &Git, commit: Option<&str>) -> Result<RulesSeen, Refusal> {
-    let config = commit.map(|commit| base_config(git, commit)).transpose()?.flatten();
+fn rules(git: &Git, commit: Option<String>) -> Result<RulesSeen, Refusal> {
+    let config = commit.map(|commit| base_config(git, &commit)).transpose()?.flatten();
     let settings = config.map(|config| config.settings()).transpose()?;
-    Ok(settings
-        .map_or(RulesSeen::NoneThere, |settings| RulesSeen::Set(settings.policy.base_rules())))
+    let set = settings.map(|settings| RulesSeen::Set(settings.policy.base_rules()));
+    Ok(set.unwrap_or(RulesSeen::NoneThere))
+}
+
+/// Says what git says of a merged commit.
+fn merge_seen(
+    git: &Git,
+    task: &Task,
+    submitted: Option<&str>,
+    (merged, contains, added): (String, bool, Vec<String>),
+) -> MergeSeen {
+    let files = submitted.map(|commit| landed(git, commit, &merged)).unwrap_or_default();
+    let subject = |commit| git.line(&["log", "-1", "--format=%s", "--end-of-options", commit]);
+    let subject = submitted.and_then(subject);
+    MergeSeen { task_version: task.version, merged, contains, added, files, subject }
 }
 
 /// Returns the plan of a task, if the tip of its branch has it.

@@ -57,7 +57,7 @@ impl Engine<'_> {
         entry.journal.clear(&self.git);
         let key = self.key(entry);
         let _ = self.service.change_kept(SPACE, move |rows| {
-            let row = rows.contains_key(&key).then(|| (key, None));
+            let row = rows.contains_key(&key).then_some((key, None));
             (row.into_iter().collect(), ())
         });
     }
