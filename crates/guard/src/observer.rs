@@ -66,7 +66,7 @@ impl Observer for GitObserver {
         if look.wanted.keep {
             seen.remarks.extend(self.kept(look, tree));
         }
-        if look.wanted.claim && self.head_counts && !goes_on(look) {
+        if look.wanted.claim && self.head_counts {
             seen.remarks
                 .extend(wip::before_claim(tree, |change| self.is_comitys_now(tree, change)));
         }
@@ -193,12 +193,6 @@ impl Blind {
             Blind::Refused(refusal) => Err(refusal),
         }
     }
-}
-
-/// Tells whether the caller holds the task already: then nobody else's work lies in the tree.
-fn goes_on(look: &Look<'_>) -> bool {
-    let claim = look.task.and_then(|task| task.claim.as_ref());
-    claim.is_some_and(|claim| claim.agent == look.request.actor)
 }
 
 impl GitObserver {

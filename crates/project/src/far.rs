@@ -73,6 +73,10 @@ impl Server {
         Ok(Server { place, url: trimmed.to_owned(), token, repo, at, news: Mutex::default() })
     }
 
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Asks the server whom it takes the caller for: the agent of the token.
     pub fn me(&self) -> Result<AgentId, Refusal> {
         if self.token.is_none() {

@@ -5,7 +5,7 @@ use super::{Check, State};
 use crate::env;
 use comity_guard::git::Git;
 use comity_project::clients::{self, AgentClient, Registered, Through};
-use comity_project::{Context, Machine};
+use comity_project::{Context, Machine, Server};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -28,13 +28,14 @@ pub(super) fn checks(context: &Context, machine: &Machine) -> Vec<Check> {
     let mut checks = Vec::new();
     match on_path(&path) {
         // A server and a hook would only say so; and a trial makes no store.
-        _ if !context.store.exists() => {
+        _ if !context.is_far() && !context.store.exists() => {
             checks.push(Check::ok("clients", "not tried, because there is no store yet"));
         }
         Some(program) => {
-            let has_token = machine.environment.own("COMITY_TOKEN").is_some();
+            // A token goes to no address that only the repository's files name.
+            let named = context.server_in_place().map(Server::url);
             let trial = |one: &Registered| match &one.through {
-                Through::Http { url, .. } if !has_token => untried(one, url),
+                Through::Http { url, .. } if named != Some(url) => untried(one, url),
                 _ => tried(context, &program, one),
             };
             checks.extend(all.iter().map(trial));
@@ -70,11 +71,10 @@ fn outdated(one: &Registered) -> Option<Check> {
     (!one.outdated.is_empty()).then(|| Check::warn("clients", said, &hint))
 }
 
-/// A client of a server has its token in the environment; nothing can be tried without.
 fn untried(one: &Registered, url: &str) -> Check {
-    let said =
-        format!("{}: asks the server at {url}; not tried without a token", one.client.name());
-    Check::warn("clients", said, "set COMITY_TOKEN as the client has it, and run this again")
+    let name = one.client.name();
+    let said = format!("{name}: asks the server at {url}; `comity --url {url} doctor` tries it");
+    Check::ok("clients", said)
 }
 
 /// Starts the server that a client would start, and lists its tools; feeds the client's hooks a sample each.

@@ -351,6 +351,36 @@ fn registered_servers_are_started_and_hooks_are_fed_a_sample() {
 }
 
 #[test]
+fn a_server_that_clients_ask_is_tried_only_where_the_caller_names_it() {
+    let sandbox = project();
+    let make = ["token", "create", "--agent", "pair:web"];
+    let made = sandbox.comity().by("human:ann").args(&make).json();
+    let secret = made["token"]["secret"].as_str().unwrap().to_owned();
+    let mut server = sandbox.comity().args(&["serve", "--listen", "127.0.0.1:0", "--json"]).spawn();
+    let mut line = String::new();
+    let out = server.stdout.as_mut().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let url = said["url"].as_str().unwrap();
+    let call = |args: &[&str]| {
+        let call = sandbox.comity().env("PATH", &with_comity()).env("COMITY_TOKEN", &secret);
+        let done = call.args(args).args(&["--json"]).done();
+        Found { answer: serde_json::from_str(&done.stdout).unwrap(), exit: done.exit }
+    };
+    call(&["--url", url, "init", "--clients", "claude"]);
+    let found = call(&["doctor"]);
+    let message = format!("claude: asks the server at {url}; `comity --url {url} doctor` tries it");
+    assert_eq!((found.text("clients", "message"), found.exit), (message.as_str(), 0));
+    let found = call(&["--url", url, "doctor"]);
+    let message = "claude: 10 tools from .mcp.json; its hooks answer";
+    assert_eq!(found.text("clients", "message"), message, "{}", found.answer);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let found = call(&["--url", url, "doctor"]);
+    assert_eq!(found.state("clients"), "fail", "{}", found.answer);
+}
+
+#[test]
 fn what_is_missing_around_clients_is_named() {
     let sandbox = project();
     sandbox.json(&["init", "--remove"]);

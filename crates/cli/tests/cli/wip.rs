@@ -101,6 +101,29 @@ fn what_a_claim_left_behind_is_kept_before_the_next_claim_and_a_submission_leave
 }
 
 #[test]
+fn nothing_is_kept_of_an_earlier_task_where_only_comity_wrote() {
+    let sandbox = Sandbox::new();
+    // Its own settings are new in the work tree.
+    sandbox.json(&["init", "--clients", "none"]);
+    for title in ["Parse dates", "Print dates"] {
+        sandbox.json(&["task", "create", title]);
+    }
+    let ada = |args: &[&str]| {
+        let done = sandbox.comity().by("ada").args(args).done();
+        assert_eq!(done.exit, 0, "{}", done.stderr);
+        assert!(!done.stderr.contains("earlier task"), "{args:?}: {}", done.stderr);
+    };
+    ada(&["task", "claim", "T1"]);
+    ada(&["task", "release", "T1", "--reason", "later"]);
+    ada(&["task", "claim", "T2"]);
+    ada(&["task", "start", "T2"]);
+    sandbox.write("new.txt", "own work\n");
+    ada(&["task", "release", "T2", "--reason", "later"]);
+    let next = sandbox.comity().by("ada").args(&["task", "claim", "T1"]).done();
+    assert!(next.stderr.contains("work on an earlier task is kept"), "{}", next.stderr);
+}
+
+#[test]
 fn the_watchdog_keeps_work_whose_claim_is_about_to_end() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Parse dates"]);
