@@ -79,38 +79,49 @@ impl Metrics {
     }
 }
 
+/// Words one figure of a project.
+type Measure = fn(&OfProject) -> String;
+
+/// What is measured of each project: its name, kind and meaning, and its values by the ending of their names.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    values: &'static [(&'static str, Measure)],
+}
+
+const FAMILIES: [Family; 3] = [
+    Family {
+        name: "comity_log_head",
+        kind: "gauge",
+        help: "The place of the last event.",
+        values: &[("", |it| it.head.to_string())],
+    },
+    Family {
+        name: "comity_commands_total",
+        kind: "counter",
+        help: "Commands that this server accepted and committed.",
+        values: &[("", |it| it.committed.commands.to_string())],
+    },
+    Family {
+        name: "comity_commit_seconds",
+        kind: "summary",
+        help: "Time of commits, from the first row to the end of the sync to disk.",
+        values: &[
+            ("_sum", |it| format!("{:.6}", it.committed.time.as_secs_f64())),
+            ("_count", |it| it.committed.commits.to_string()),
+        ],
+    },
+];
+
 fn of_projects(out: &mut String, projects: &[OfProject]) {
-    type Value = fn(&OfProject) -> String;
-    let families: [(&str, &str, &str, &[(&str, Value)]); 3] = [
-        (
-            "comity_log_head",
-            "gauge",
-            "The place of the last event.",
-            &[("", |it| it.head.to_string())],
-        ),
-        (
-            "comity_commands_total",
-            "counter",
-            "Commands that this server accepted and committed.",
-            &[("", |it| it.committed.commands.to_string())],
-        ),
-        (
-            "comity_commit_seconds",
-            "summary",
-            "Time of commits, from the first row to the end of the sync to disk.",
-            &[
-                ("_sum", |it| format!("{:.6}", it.committed.time.as_secs_f64())),
-                ("_count", |it| it.committed.commits.to_string()),
-            ],
-        ),
-    ];
-    for (name, kind, help, values) in families {
+    for Family { name, kind, help, values } in &FAMILIES {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for project in projects {
-            for (ending, value) in values {
+            for (ending, value) in *values {
+                let (repo, value) = (&project.repo, value(project));
                 // Names of repositories have no characters that a label could not have.
-                let _ =
-                    writeln!(out, "{name}{ending}{{repo=\"{}\"}} {}", project.repo, value(project));
+                let _ = writeln!(out, "{name}{ending}{{repo=\"{repo}\"}} {value}");
             }
         }
     }
