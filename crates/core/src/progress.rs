@@ -73,7 +73,7 @@ mod tests {
         let (mut progress, patience) = (Progress::default(), Patience::default());
         let mut stuck = |call: &str| {
             progress.call(call);
-            progress.stuck(Millis::ZERO, false, &patience)
+            progress.stuck(Millis::from_ms(0), false, &patience)
         };
         for _ in 0..4 {
             assert_eq!(stuck("Bash ls"), None);

@@ -19,7 +19,7 @@ fn rules(w: &World) -> Vec<String> {
     steps(w).into_iter().map(|step| step.rule).collect()
 }
 
-fn meta(value: Value) -> Map<String, Value> {
+fn meta(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
@@ -59,7 +59,7 @@ fn how_far_work_goes_is_what_its_report_recommends_within_the_strategy() {
     ] {
         let mut w = World::new();
         w.have(small());
-        let meta = strategy.map(|word| meta(json!({"gitStrategy": word}))).unwrap_or_default();
+        let meta = strategy.map(|word| meta(&json!({"gitStrategy": word}))).unwrap_or_default();
         let new = NewRun { meta, ..new_run("developer", Some("T1"), Stage::Develop) };
         w.by(ANN).does(dispatch(new)).accepted();
         works(&mut w, "developer:R1");
@@ -117,7 +117,7 @@ fn the_facts_of_a_run_name_its_ticket_and_stage_and_are_bounded() {
     let mut w = World::new();
     w.have(small());
     let new = |value: Value| NewRun {
-        meta: meta(value),
+        meta: meta(&value),
         ..new_run("developer", Some("T1"), Stage::Develop)
     };
     let deep = json!({"a": [[[[[1]]]]]});
