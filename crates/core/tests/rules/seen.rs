@@ -167,7 +167,7 @@ fn rule_2_9_work_without_any_change_is_refused_unless_the_caller_says_so() {
         let reason = reason.map(str::to_owned);
         Command::Submit(Submission { id: "T1".into(), empty, reason, ..Submission::default() })
     };
-    let nothing = |seen: &mut comity_core::observed::Observed| {
+    let nothing = |seen: &mut Observed| {
         seen.work.as_mut().unwrap().files.clear();
     };
     w.by(IMPL).does_seeing(submit(true, None), nothing).refused(Code::InvalidInput);
