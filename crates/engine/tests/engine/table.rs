@@ -115,7 +115,7 @@ fn what_a_door_observes_is_a_closed_list() {
         command: _, // the command that an agent is started with
         config_hash: _,
         output_tail: _,
-    } = report.clone();
+    } = report;
     let RunSeen {
         is_other_command: _,
         tree: _,
