@@ -36,11 +36,11 @@ pub mod pad;
 pub mod pattern;
 pub mod policy;
 pub mod post;
+pub mod progress;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "`touched` names every event; each entity takes the few events that change it"
 )]
-pub mod progress;
 pub mod project;
 pub mod ready;
 pub mod refusal;
