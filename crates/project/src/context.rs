@@ -17,7 +17,7 @@ use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
 use comity_engine::redact::KnownSecrets;
-use comity_engine::{Caller, Far, Handler, Moment, Observer, Service, Settings};
+use comity_engine::{Caller, Handler, Moment, Observer, Service, Settings};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -332,7 +332,7 @@ impl Context {
 
     /// Returns who is asked: the store, or the server in its place.
     pub fn asked_url(&self) -> String {
-        self.far.as_ref().map_or_else(|| self.store.url(), |far| far.url())
+        self.far.as_ref().map_or_else(|| self.store.url(), |far| far.url().to_owned())
     }
 
     pub fn fence(&self) -> Option<Fence> {
