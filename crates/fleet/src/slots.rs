@@ -169,7 +169,7 @@ mod tests {
         let held = places(dir.path()).unwrap().free.unwrap();
         let found = places(dir.path()).unwrap();
         assert_eq!((found.taken.len(), found.free.is_some(), files()), (1, true, 2));
-        drop(held);
+        drop((held, found));
         assert!(places(dir.path()).unwrap().taken.is_empty(), "whoever is gone leaves the place");
     }
 }

@@ -356,7 +356,11 @@ fn a_server_that_clients_ask_is_tried_only_where_the_caller_names_it() {
     let make = ["token", "create", "--agent", "pair:web"];
     let made = sandbox.comity().by("human:ann").args(&make).json();
     let secret = made["token"]["secret"].as_str().unwrap().to_owned();
-    let mut server = sandbox.comity().args(&["serve", "--listen", "127.0.0.1:0", "--json"]).spawn();
+    let mut server = sandbox
+        .comity()
+        .by("human:ann")
+        .args(&["serve", "--listen", "127.0.0.1:0", "--json"])
+        .spawn();
     let mut line = String::new();
     let out = server.stdout.as_mut().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
