@@ -64,7 +64,7 @@ pub struct StartArgs {
     /// The most turns that the agent may take
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
-    /// How long the agent may work (default: [fleet] max_duration)
+    /// How long the agent may work (default: fleet.max_duration)
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<Millis>,
     /// Wait for a worker on another host that offers this, such as gpu=1 (repeatable)
