@@ -1,7 +1,7 @@
 //! What people see of the commands that set up, check, bring in, hand out and stand for other tools, at 80 and 120 columns.
 
 use crate::sandbox::Sandbox;
-use crate::screens::{busy, record};
+use crate::screens::{busy, record, record_colours};
 
 const BEADS: &str = include_str!("../../../protocol/tests/golden/beads/issues.jsonl");
 const TASKMASTER: &str = include_str!("../../../protocol/tests/golden/taskmaster/tagged.json");
@@ -126,6 +126,11 @@ fn what_tools_and_set_up_print_fits_80_and_120_columns() {
 }
 
 /// Of one task: a board orders tasks by the second of their last change.
+#[test]
+fn what_tools_and_set_up_print_is_coloured_for_light_and_dark() {
+    insta::assert_snapshot!("tools_coloured", record_colours(&[equipped(), equipped()], SEEN));
+}
+
 #[test]
 fn reports_and_a_log_in_neos_words_are_as_recorded() {
     let sandbox = Sandbox::new();
