@@ -35,6 +35,15 @@ pub struct Look<'a> {
     pub beside: &'a [SharedWith],
     /// The work that a lease may be for: the task that is named, else every code task that the caller holds.
     pub rounds: &'a [Task],
+    service: &'a Service,
+}
+
+impl Look<'_> {
+    /// Tells whether a task still has the claim with this fence.
+    pub fn is_claimed(&self, task: &str, fence: u64) -> bool {
+        let found = self.service.read(&Caller::of(self.request), |reader| reader.find(task));
+        found.is_ok_and(|task| task.claim.is_some_and(|claim| claim.fence.get() == fence))
+    }
 }
 
 /// What an observer saw, and what it wants to say beside it.
@@ -150,7 +159,8 @@ impl Service {
         let mut looks = Vec::new();
         for (wanted, stands) in wanted.into_iter().zip(&stands) {
             let Stands { task, beside, rounds } = stands;
-            looks.push(Look { request, wanted, task: task.as_ref(), beside, rounds });
+            let (task, service) = (task.as_ref(), self);
+            looks.push(Look { request, wanted, task, beside, rounds, service });
         }
         let mut all: Vec<Observed> = Vec::new();
         let mut remarks = Vec::new();
@@ -206,8 +216,14 @@ impl Service {
         let Stands { task, beside, rounds } =
             self.what_stands(&request, &request.command, &wanted)?;
         let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
-        let observed =
-            observer.observe(&Look { request: &request, wanted, task, beside, rounds })?;
+        let observed = observer.observe(&Look {
+            request: &request,
+            wanted,
+            task,
+            beside,
+            rounds,
+            service: self,
+        })?;
         Ok(Request { observed: observed.observed, ..request })
     }
 
@@ -219,7 +235,7 @@ impl Service {
         let Stands { task, beside, rounds } =
             self.what_stands(&request, &request.command, &wanted)?;
         let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
-        let look = Look { request: &request, wanted, task, beside, rounds };
+        let look = Look { request: &request, wanted, task, beside, rounds, service: self };
         let observed = observer.observe(&look)?.observed;
         observer.refused(&look, &observed);
         let observed = with_runs(&request, observed);
@@ -239,7 +255,8 @@ impl Service {
         let Stands { task, beside, rounds } =
             self.what_stands(request, &request.command, &wanted)?;
         let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
-        let seen = observer.observe(&Look { request, wanted, task, beside, rounds })?;
+        let seen =
+            observer.observe(&Look { request, wanted, task, beside, rounds, service: self })?;
         Ok(seen.observed.rules)
     }
 

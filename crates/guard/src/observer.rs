@@ -67,8 +67,9 @@ impl Observer for GitObserver {
             seen.remarks.extend(self.kept(look, tree));
         }
         if look.wanted.claim && self.head_counts {
-            seen.remarks
-                .extend(wip::before_claim(tree, |change| self.is_comitys_now(tree, change)));
+            let is_comitys = |change: &FileChange| self.is_comitys_now(tree, change);
+            let is_claimed = |task: &str, fence| look.is_claimed(task, fence);
+            seen.remarks.extend(wip::before_claim(tree, is_claimed, is_comitys));
         }
         if (Wanted { keep: false, ..look.wanted.clone() }).is_nothing() {
             return Ok(seen);
@@ -138,7 +139,7 @@ impl Observer for GitObserver {
         task_now: Option<&TaskView>,
     ) -> Vec<String> {
         if let Some(tree) = self.tree.as_deref().filter(|_| self.head_counts) {
-            wip::claim_changed(tree, seen);
+            wip::claim_changed(tree, seen, task_now);
         }
         let Some((tree, task, commit)) = self.snapshot(look, seen) else { return Vec::new() };
         let taken = task_now.and_then(|task| task.commit.as_deref());

@@ -8,8 +8,9 @@ use comity_core::observed::{FileChange, Observed};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
+use comity_core::view::TaskView;
 use comity_engine::{Answered, Caller, Service, Whereabouts};
-use comity_project::Context;
+use comity_project::{Context, plain_file};
 use comity_store::{Clock, SystemClock};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 /// Snapshots that are kept of one work tree; the oldest are let go.
 const KEPT_MAX: usize = 50;
 const PLACE: &str = "refs/comity/wip";
+/// The mark of a claim: a number and the id of a task.
+const MARK_BYTES_MAX: usize = 128;
 /// A claim is in danger when this part of its life is left without a sign of life: a fifth.
 const DANGER: i64 = 5;
 /// Nor do those who look miss a short one: they look every few seconds.
@@ -76,7 +79,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_ms(SystemClock.read().wall_ms)
 }
 
-/// The mark of a work tree whose last claim was not followed by a submission.
+/// The mark of a work tree whose last claim was not followed by a submission. It has the fence of that claim and its task.
 fn mark(tree: &Path) -> Option<PathBuf> {
     let common = comity_project::git::Place::at(tree)?.common_dir;
     let name = place(tree).rsplit('/').next().map(str::to_owned)?;
@@ -84,12 +87,18 @@ fn mark(tree: &Path) -> Option<PathBuf> {
 }
 
 /// Keeps what somebody left behind in a work tree before somebody claims a task there. A file tells whether there can be
-/// anything, so that most claims ask no git. What comity itself wrote is nobody's work.
+/// anything, so that most claims ask no git. What belongs to a claim that goes on is not left behind, and what comity itself
+/// wrote is nobody's work.
 pub(crate) fn before_claim(
     tree: &Path,
+    is_claimed: impl Fn(&str, u64) -> bool,
     is_comitys: impl Fn(&FileChange) -> bool,
 ) -> Option<String> {
-    mark(tree).filter(|mark| mark.exists())?;
+    let last = plain_file::read_text(&mark(tree)?, MARK_BYTES_MAX).ok()?;
+    let last = last.split_once(' ').and_then(|(fence, task)| Some((fence.parse().ok()?, task)));
+    if last.is_some_and(|(fence, task)| is_claimed(task, fence)) {
+        return None;
+    }
     let changes = WorkTree::of(tree).and_then(|files| files.changes(NewFiles::Count));
     if changes.is_some_and(|changes| changes.iter().all(is_comitys)) {
         return None;
@@ -98,14 +107,15 @@ pub(crate) fn before_claim(
 }
 
 /// Notes that a claim was made in a work tree, or that its work was handed in.
-pub(crate) fn claim_changed(tree: &Path, seen: &Observed) {
+pub(crate) fn claim_changed(tree: &Path, seen: &Observed, task_now: Option<&TaskView>) {
     let Some(mark) = mark(tree) else { return };
     // Without the mark there is one snapshot less, and nothing else.
     if seen.work.is_some() {
         let _ = std::fs::remove_file(mark);
-    } else if seen.claim.is_some() && !mark.exists() {
+    } else if seen.claim.is_some() {
+        let claim = task_now.and_then(|task| Some(format!("{} {}", task.fence?, task.id)));
         let _ = mark.parent().map(std::fs::create_dir_all);
-        let _ = std::fs::write(mark, "");
+        let _ = std::fs::write(mark, claim.unwrap_or_default());
     }
 }
 

@@ -116,11 +116,16 @@ fn nothing_is_kept_of_an_earlier_task_where_only_comity_wrote() {
     ada(&["task", "claim", "T1"]);
     ada(&["task", "release", "T1", "--reason", "later"]);
     ada(&["task", "claim", "T2"]);
-    ada(&["task", "start", "T2"]);
     sandbox.write("new.txt", "own work\n");
+    ada(&["task", "start", "T2"]);
+    let beside = sandbox.comity().by("bob").args(&["task", "claim", "T1"]).done();
+    assert!(!beside.stderr.contains("earlier task"), "ada is still at work: {}", beside.stderr);
+    sandbox.comity().by("bob").args(&["task", "release", "T1", "--reason", "later"]).json();
+    let kept = refs(&sandbox).len();
     ada(&["task", "release", "T2", "--reason", "later"]);
     let next = sandbox.comity().by("ada").args(&["task", "claim", "T1"]).done();
     assert!(next.stderr.contains("work on an earlier task is kept"), "{}", next.stderr);
+    assert_eq!(refs(&sandbox).len(), kept, "the same files are kept once");
 }
 
 #[test]
