@@ -145,8 +145,11 @@ fn idle(binary: &Path, scale: Scale, table: &mut Table) -> Outcome<()> {
     let (field, engine) = start(binary)?;
     fill(&field, issues, 0);
     engine.settle();
-    // What was written in the last seconds is looked at once more.
+    // What was written in the last seconds before the newest change is looked at in every pass: that is one issue here, and not
+    // hundreds that were made at once.
     std::thread::sleep(Duration::from_secs(6));
+    fill(&field, 1, 0);
+    engine.settle();
     engine.settle();
     field.hub.forget();
     for _ in 0..HOUR {
